@@ -1,0 +1,51 @@
+# Everything that a fresh machine with Python 3.11, git and make needs is installed by the targets themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+# The real datasets, where they lie beside the project; otherwise tests that need them skip and say so.
+ifneq ($(wildcard ../shared/data/TUDataset),)
+export GRAPHCONDENSE_DATA ?= $(abspath ../shared/data)
+endif
+
+.PHONY: help install quickstart test lint types format results clean
+
+help:
+	@echo "make quickstart   install, then condense hand-written digits and print how good the result is"
+	@echo "make test         install, then lint, type checks and all tests with coverage"
+	@echo "make format       format the code"
+	@echo "make results      run the paper's tables again (hours; resumes where it stopped)"
+	@echo "make clean        remove the environment and all caches"
+
+install: $(STAMP)
+
+# Nothing is asked of the network when the stamp is newer than what decides the installation.
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt torch
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
+	touch $(STAMP)
+
+quickstart: $(STAMP)
+	$(BIN)/graphcondense quickstart
+
+test: $(STAMP) lint types
+	$(BIN)/python -m pytest --cov --cov-report=term
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy --strict src
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+results: $(STAMP)
+	$(BIN)/python benchmarks/table1.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .coverage build src/*.egg-info

@@ -1,0 +1,31 @@
+"""graphcondense: a large graph dataset becomes a few small graphs that train a GNN nearly as well."""
+
+from importlib.metadata import version
+
+from graphcondense.datasets import graph_task, load
+from graphcondense.errors import GraphcondenseError
+from graphcondense.evaluation import Protocol, Scores, evaluate
+from graphcondense.methods import DosCond, RandomSelection, Whole
+from graphcondense.models import NetworkConfig
+from graphcondense.presets import preset
+from graphcondense.synthetic import CondensedDataset
+from graphcondense.tasks import GraphTask
+from graphcondense.training import Recipe
+
+__version__ = version("graphcondense")
+__all__ = [
+    "CondensedDataset",
+    "DosCond",
+    "GraphTask",
+    "GraphcondenseError",
+    "NetworkConfig",
+    "Protocol",
+    "RandomSelection",
+    "Recipe",
+    "Scores",
+    "Whole",
+    "evaluate",
+    "graph_task",
+    "load",
+    "preset",
+]

@@ -1,0 +1,394 @@
+"""The command line. Results go to standard output, progress and messages to standard error."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, ParamSpec
+
+import torch
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from graphcondense import __version__, datasets
+from graphcondense.errors import GraphcondenseError, InputError, check_choice
+from graphcondense.evaluation import evaluate as judge
+from graphcondense.metrics import METRIC_TITLES
+from graphcondense.models import KINDS
+from graphcondense.presets import Preset
+from graphcondense.presets import preset as find_preset
+from graphcondense.report.drawing import draw_svg
+from graphcondense.report.tables import bytes_text, comparison_table, facts_table, score_text, seconds_text
+from graphcondense.runs.condense import check_folder, condense_with, find_condensed, write_run
+from graphcondense.runs.grid import Cell, plan, run_grid, table_rows
+from graphcondense.runs.progress import ProgressCallback, progress_bar
+from graphcondense.synthetic import CondensedDataset, summary
+from graphcondense.tasks import GraphTask
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    help="Turn a large graph dataset into a few small graphs that train a GNN nearly as well.",
+)
+P = ParamSpec("P")
+
+DatasetArgument = Annotated[
+    str, typer.Argument(metavar="[DATASET]", help="Name of a dataset (see `datasets`), or a folder in TU format.")
+]
+DataRoot = Annotated[Path | None, typer.Option(help="Where the datasets are; else $GRAPHCONDENSE_DATA.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+PresetName = Annotated[str, typer.Option("--preset", help="Settings: default, or paper (faithful to the paper).")]
+Threads = Annotated[int | None, typer.Option(help="Threads to compute with; else all cores.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the method, e.g. feature_rate=0.005. Repeatable."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
+
+
+def out() -> Console:
+    """Standard output."""
+    return Console(highlight=False)
+
+
+def say(message: str) -> None:
+    """A line for the user, on standard error."""
+    Console(file=sys.stderr, highlight=False, soft_wrap=True).print(escape(message))
+
+
+def command(function: Callable[P, None]) -> Callable[P, None]:
+    """Turn errors that the user can mend into one line and exit code 2, an interrupt into 130."""
+
+    @functools.wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            function(*args, **kwargs)
+        except GraphcondenseError as error:
+            say(f"error: {error}")
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise typer.Exit(130) from None
+
+    return wrapped
+
+
+def print_json(value: object) -> None:
+    """One JSON object on standard output."""
+    sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")
+
+
+def load_task(dataset: str, data_root: Path | None) -> GraphTask:
+    """The dataset, with what was assumed about it said on standard error."""
+    with progress_bar(f"loading {dataset}") as advance:
+        task = datasets.load(dataset, data_root=data_root, progress=lambda share: advance(round(share * 100), 100))
+    for note in task.notes:
+        say(f"{task.name}: {note}")
+    return task
+
+
+def parse_settings(pairs: list[str] | None) -> dict[str, Any]:
+    """``["feature_rate=0.005"]`` becomes ``{"feature_rate": 0.005}``; values are written as in TOML."""
+    settings = {}
+    for pair in pairs or []:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise InputError(f"--set {pair!r} is not NAME=VALUE, e.g. --set feature_rate=0.005")
+        try:
+            settings[name.strip().replace("-", "_")] = tomllib.loads(f"v = {text}")["v"]
+        except tomllib.TOMLDecodeError:
+            settings[name.strip().replace("-", "_")] = text
+    return settings
+
+
+def parse_list(option: str, text: str) -> list[str]:
+    """``"a,b"`` becomes ``["a", "b"]``."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
+        raise InputError(f"{option} {text!r} is empty: give one or more, separated by commas")
+    return list(dict.fromkeys(parts))
+
+
+def parse_counts(option: str, text: str) -> list[int]:
+    """``"1,10,50"`` becomes ``[1, 10, 50]``."""
+    try:
+        return [int(part) for part in parse_list(option, text)]
+    except ValueError:
+        raise InputError(f"{option} {text!r} must be whole numbers separated by commas, e.g. 1,10,50") from None
+
+
+def set_threads(threads: int | None) -> None:
+    """Use ``threads`` threads."""
+    if threads is not None:
+        if threads < 1:
+            raise InputError(f"--threads {threads} must be at least 1")
+        torch.set_num_threads(threads)
+
+
+@app.command("datasets")
+@command
+def list_datasets(data_root: DataRoot = None, as_json: AsJson = False) -> None:
+    """What is known, its size, and whether it is at hand offline."""
+    rows: list[dict[str, Any]] = [
+        {
+            "name": info.name,
+            "kind": info.kind,
+            "graphs": info.graphs,
+            "classes": info.classes,
+            "nodes": info.avg_nodes,
+            "edges": info.avg_edges,
+            "metric": info.metric,
+            "available": info.available(data_root),
+            "missing": [str(path) for path in info.missing_files(data_root)],
+        }
+        for info in datasets.known()
+    ]
+    if as_json:
+        print_json({"data_root": str(datasets.data_root(data_root)), "datasets": rows})
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("name", "graphs", "classes", "nodes", "edges", "metric", "at hand"):
+        table.add_column(name, justify="left" if name in ("name", "metric", "at hand") else "right")
+    for row in rows:
+        table.add_row(
+            row["name"],
+            f"{row['graphs']:,}",
+            str(row["classes"]),
+            f"{row['nodes']:.1f}",
+            f"{row['edges']:.1f}",
+            row["metric"],
+            "yes" if row["available"] else "no",
+        )
+    out().print(table)
+    out().print(f"\nnodes and edges: average of a graph. Data root: {datasets.data_root(data_root)}", soft_wrap=True)
+    out().print("Your own: a folder in TU format, or a list of PyG graphs in Python (graphcondense.graph_task).")
+
+
+@app.command("condense")
+@command
+def condense(
+    dataset: DatasetArgument = "digits",
+    graphs_per_class: Annotated[int, typer.Option("-n", "--graphs-per-class", help="Graphs each class gets.")] = 10,
+    method: Annotated[str, typer.Option(help="doscond or random.")] = "doscond",
+    preset: PresetName = "default",
+    seed: Annotated[int, typer.Option(help="Decides everything that is drawn.")] = 0,
+    iterations: Annotated[int | None, typer.Option(help="Iterations (fresh networks); else the preset's.")] = None,
+    real_batch: Annotated[str | None, typer.Option(help="Real graphs of a class an iteration, or 'all'.")] = None,
+    model: Annotated[str | None, typer.Option(help=f"Network to match with: {', '.join(KINDS)}.")] = None,
+    graph_nodes: Annotated[int | None, typer.Option(help="Nodes of a synthetic graph; else the preset's.")] = None,
+    settings: Settings = None,
+    out_folder: Annotated[Path | None, typer.Option("--out", help="Run folder to write.")] = None,
+    force: Force = False,
+    threads: Threads = None,
+    data_root: DataRoot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Condense a dataset into a run folder with one small file."""
+    set_threads(threads)
+    task = load_task(dataset, data_root)
+    chosen = find_preset(preset, task)
+    if model is not None:
+        chosen = chosen.with_model(model)
+    extra = parse_settings(settings)
+    if real_batch is not None:
+        extra["real_batch"] = real_batch if real_batch == "all" else parse_counts("--real-batch", real_batch)[0]
+    condenser = chosen.method(
+        method, graphs_per_class=graphs_per_class, seed=seed, iterations=iterations, nodes=graph_nodes, **extra
+    )
+    folder = out_folder or Path("runs") / f"{task.name}-{method}-{graphs_per_class}-{seed}"
+    check_folder(folder, force=force)
+    with progress_bar(f"condensing {task.name}") as advance:
+        condensed, seconds = condense_with(condenser, task, chosen, [ProgressCallback(advance)])
+    result = write_run(folder, condensed, seconds)
+    if as_json:
+        print_json(result)
+        return
+    share = result["bytes"] / result["original_bytes"]
+    facts = [
+        ("condensed", f"{task.name}, {len(task.train):,} training graphs, {bytes_text(result['original_bytes'])}"),
+        ("into", f"{result['graphs']} graphs, {result['nodes']} nodes, {result['edges']} edges"),
+        ("file", result["file"]),
+        ("bytes", f"{bytes_text(result['bytes'])} ({share:.1%} of the original)"),
+        ("time", seconds_text(seconds)),
+        ("next", f"graphcondense evaluate {folder}"),
+    ]
+    out().print(facts_table(facts))
+
+
+@app.command("evaluate")
+@command
+def evaluate(
+    run: Annotated[Path, typer.Argument(metavar="RUN|FILE", help="Run folder or condensed file.")],
+    dataset: Annotated[str | None, typer.Option(help="Dataset to judge on; else the one it was made from.")] = None,
+    models: Annotated[str | None, typer.Option(help=f"Networks, e.g. gcn,gin (of {', '.join(KINDS)}).")] = None,
+    seeds: Annotated[int, typer.Option(help="Trainings, each with a seed of its own.")] = 10,
+    threads: Threads = None,
+    data_root: DataRoot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train on condensed graphs, score on the real test graphs."""
+    set_threads(threads)
+    condensed = CondensedDataset.load(find_condensed(run))
+    names = parse_list("--models", models) if models else [None]
+    for name in names:
+        if name is not None:
+            check_choice("model", name, KINDS)
+    task = load_task(dataset or _origin(condensed), data_root)
+    own = condensed.info.get("evaluation", {}).get("network", {}).get("kind", "gcn")
+    results = {}
+    for name in names:
+        with progress_bar(f"training {seeds} x {name or own} on {len(condensed)} graphs") as advance:
+            results[name or own] = judge(condensed, task, seeds=seeds, model=name, progress=advance)
+    first = next(iter(results.values()))
+    if as_json:
+        by_model = {name: scores.to_dict() for name, scores in results.items()}
+        print_json({"dataset": task.name, **first.to_dict(), "models": by_model})
+        return
+    table = Table(box=None, pad_edge=False, title=f"{task.name}: {METRIC_TITLES[task.metric]}", title_justify="left")
+    for name in ("network", "mean ± std", "trainings", "time"):
+        table.add_column(name, justify="left" if name == "network" else "right")
+    for model, scores in results.items():
+        text = score_text(scores.mean, scores.std, scores.metric)
+        table.add_row(model, text, str(len(scores.per_seed)), seconds_text(scores.seconds))
+    out().print(table)
+
+
+def _origin(condensed: CondensedDataset) -> str:
+    source = condensed.info.get("source", condensed.info.get("dataset"))
+    if not isinstance(source, str):
+        raise InputError("the file does not say which dataset it was made from: give --dataset")
+    return source
+
+
+@app.command("compare")
+@command
+def compare(
+    dataset: DatasetArgument = "digits",
+    sizes: Annotated[str, typer.Option("-n", "--graphs-per-class", help="Graphs per class, e.g. 1,10,50.")] = "1,10",
+    methods: Annotated[str, typer.Option(help="Methods, of whole, random, doscond.")] = "whole,random,doscond",
+    preset: PresetName = "default",
+    condense_seeds: Annotated[int, typer.Option(help="Condensations for each method and size.")] = 5,
+    eval_seeds: Annotated[int, typer.Option(help="Trainings for each condensation.")] = 10,
+    model: Annotated[str | None, typer.Option(help="Network to judge with instead of the preset's.")] = None,
+    settings: Settings = None,
+    jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
+    out_folder: Annotated[Path | None, typer.Option("--out", help="Folder; each finished cell is kept there.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue what --out has.")] = False,
+    force: Force = False,
+    threads: Threads = None,
+    data_root: DataRoot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Methods against each other: condense, train, score; mean and standard deviation over all trainings."""
+    set_threads(threads)
+    names = parse_list("--methods", methods)
+    counts = parse_counts("-n", sizes)
+    if model is not None:
+        check_choice("model", model, KINDS)
+    task = load_task(dataset, data_root)
+    chosen = find_preset(preset, task)
+    cells = plan(chosen, names, counts, condense_seeds, eval_seeds, model, parse_settings(settings))
+    folder = out_folder or Path("runs") / f"compare-{task.name}-{preset}"
+    rows = run_with_bars(cells, task, chosen, folder, resume, force, jobs)
+    if as_json:
+        print_json({"dataset": task.name, "preset": preset, "folder": str(folder), "rows": rows})
+        return
+    out().print(comparison_table(rows))
+    out().print(f"every cell: {folder}", soft_wrap=True)
+
+
+def run_with_bars(
+    cells: list[Cell], task: GraphTask, preset: Preset, folder: Path, resume: bool, force: bool, jobs: int
+) -> list[dict[str, Any]]:
+    """Run a grid with its progress shown; the rows of its table."""
+    with progress_bar(f"comparing on {task.name}") as advance:
+        rows = run_grid(
+            cells,
+            task,
+            preset,
+            folder=folder,
+            resume=resume,
+            force=force,
+            jobs=jobs,
+            advance=advance,
+            advance_cell=advance.detail,
+        )
+    return table_rows(rows)
+
+
+@app.command("inspect")
+@command
+def inspect(
+    file: Annotated[Path, typer.Argument(metavar="FILE|RUN", help="Condensed file or run folder.")],
+    picture: Annotated[Path | None, typer.Option(help="Draw the graphs into this SVG file.")] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Graphs, nodes, edges, bytes, settings, and where a condensed file came from."""
+    path = find_condensed(file)
+    condensed = CondensedDataset.load(path)
+    if picture is not None:
+        draw_svg(condensed, picture, force=force)
+    facts = {"file": str(path), **summary(condensed), "metric": condensed.metric, **condensed.info}
+    if as_json:
+        print_json(facts)
+        return
+    shown = {**facts, "bytes": f"{facts['bytes']:,}"}
+    if "original_bytes" in facts:
+        shown["bytes"] += f" ({facts['bytes'] / facts['original_bytes']:.1%} of the original)"
+    lines = []
+    for name, value in shown.items():
+        if isinstance(value, dict):
+            lines += [(f"{name}.{key}", inner) for key, inner in value.items()]
+        elif name != "original_bytes":
+            lines.append((name, value))
+    out().print(facts_table(lines))
+
+
+@app.command("quickstart")
+@command
+def quickstart(
+    out_folder: Annotated[Path, typer.Option("--out", help="Folder for the results.")] = Path("runs/quickstart"),
+    as_json: AsJson = False,
+) -> None:
+    """Condense the embedded digits, compare with random graphs and the whole set: about a minute."""
+    task = load_task("digits", None)
+    chosen = find_preset("default", task)
+    cells = plan(chosen, ["whole", "random", "doscond"], [10], condense_seeds=1, eval_seeds=3)
+    rows = run_with_bars(cells, task, chosen, out_folder, resume=False, force=True, jobs=1)
+    if as_json:
+        print_json({"rows": rows})
+        return
+    file = out_folder / "doscond-10-0.safetensors"
+    out().print(comparison_table(rows))
+    out().print("[bold]What to try next[/bold]")
+    out().print(f"  graphcondense inspect {file} --picture digits.svg", soft_wrap=True)
+    out().print(f"  graphcondense evaluate {file} --models gcn,gin,sage", soft_wrap=True)
+    out().print("  graphcondense compare digits -n 1,10,50 --condense-seeds 3 --jobs 2")
+    out().print("  graphcondense datasets")
+    out().print("Your own graphs: README.md, 'Your own data in ten lines'.")
+
+
+def _version(value: bool) -> None:
+    if value:
+        sys.stdout.write(f"graphcondense {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+) -> None:
+    """Turn a large graph dataset into a few small graphs that train a GNN nearly as well."""
+
+
+def main() -> None:
+    """Entry point."""
+    app()

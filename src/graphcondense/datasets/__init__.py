@@ -1,0 +1,8 @@
+"""Real graphs in: known datasets, folders in TU format, and the user's own PyG graphs, all as a ``GraphTask``."""
+
+from graphcondense.datasets.catalogue import DatasetInfo, known
+from graphcondense.datasets.custom import graph_task, graphs_for
+from graphcondense.datasets.loading import load
+from graphcondense.datasets.places import cache_root, data_root
+
+__all__ = ["DatasetInfo", "cache_root", "data_root", "graph_task", "graphs_for", "known", "load"]

@@ -1,0 +1,91 @@
+"""The user's own graphs as a task."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from graphcondense.datasets.assembly import clean, make_task
+from graphcondense.datasets.checks import GraphSequence, check_graphs
+from graphcondense.datasets.splits import sizes, stratified_parts
+from graphcondense.errors import InputError, check_choice, check_count
+from graphcondense.graphs import GraphStore, pointers
+from graphcondense.metrics import METRICS
+from graphcondense.tasks import GraphTask, Split
+
+_WORDS = {"val": "validation", "test": "test"}
+
+
+def graph_task(
+    train: GraphSequence,
+    val: GraphSequence | None = None,
+    test: GraphSequence | None = None,
+    *,
+    name: str = "custom",
+    metric: str | None = None,
+    split_seed: int = 0,
+) -> GraphTask:
+    """A task from PyG graphs, checked and cleaned; the graphs themselves are not changed.
+
+    A validation or test set that is not given is taken from ``train``: a tenth of each class. What was changed or
+    assumed is in the task's ``notes``.
+
+    Args:
+        train: a list of PyG ``Data`` or a PyG dataset, with ``x`` (else degrees become the features), ``edge_index``
+            and ``y``, one whole number a graph.
+        val: validation graphs, in the same form.
+        test: test graphs, in the same form.
+        name: what the dataset is called.
+        metric: ``"accuracy"`` (the default) or ``"roc_auc"`` (two classes).
+        split_seed: for the sets that are taken from ``train``.
+
+    >>> from torch_geometric.data import Data
+    >>> pair = torch.tensor([[0, 1], [1, 0]])
+    >>> graphs = [Data(x=torch.full((2, 1), float(i % 2)), edge_index=pair, y=i % 2) for i in range(40)]
+    >>> task = graph_task(graphs)
+    >>> task.num_classes, len(task.train), len(task.val), len(task.test)
+    (2, 32, 4, 4)
+    >>> task.notes
+    ('validation and test set taken from train by class, seed 0: 32 training, 4 validation and 4 test graphs',)
+    """
+    metric = "accuracy" if metric is None else check_choice("metric", metric, METRICS)
+    check_count("split_seed", split_seed, minimum=0)
+    given = {"train": train, "val": val, "test": test}
+    checked = check_graphs({part: graphs for part, graphs in given.items() if graphs is not None or part == "train"})
+    graphs = clean(checked.loose)
+
+    ends = pointers(torch.tensor(list(checked.sizes.values()))).tolist()
+    places = {part: torch.arange(*ends[i : i + 2]) for i, part in enumerate(checked.sizes)}
+    notes = list(checked.notes)
+    absent = [part for part in _WORDS if part not in places]
+    if absent:
+        # The training graphs come first, so that a position among them is a position among all.
+        *held_out, rest = stratified_parts(graphs.store.y[places["train"]], parts=len(absent), seed=split_seed)
+        places.update(zip(absent, held_out, strict=True), train=rest)
+    split = Split(**places)
+    if absent:
+        words = " and ".join(_WORDS[part] for part in absent)
+        notes.append(f"{words} set taken from train by class, seed {split_seed}: {sizes(split)}")
+    return make_task(name, graphs, split, metric=metric, notes=notes)
+
+
+def graphs_for(task: GraphTask, graphs: GraphSequence) -> GraphStore:
+    """Anybody's training graphs for a given task, checked and cleaned like the task's own.
+
+    Args:
+        task: whose classes the graphs are of.
+        graphs: PyG graphs with labels 0 to ``num_classes - 1``, or with the labels that the dataset came with.
+    """
+    loose = check_graphs({"graphs": graphs}).loose
+    values = {int(value) for value in loose.y.unique()}
+    if not values <= set(range(task.num_classes)):
+        numbers = {name: number for number, name in enumerate(task.class_names)}
+        foreign = sorted(values - {int(name) for name in numbers if name.lstrip("-").isdigit()})
+        if foreign:
+            raise InputError(
+                f"graphs have label {foreign[0]}, but {task.name} has classes 0 to {task.num_classes - 1}: give "
+                "those numbers, or the dataset's own labels"
+            )
+        loose = replace(loose, y=torch.tensor([numbers[str(int(value))] for value in loose.y]))
+    return replace(clean(loose).store, y=loose.y.long())

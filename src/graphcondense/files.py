@@ -1,0 +1,35 @@
+"""Files that are either whole or not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from graphcondense.errors import GraphcondenseError
+
+
+def write_aside(path: Path, content: bytes) -> Path:
+    """Write beside ``path``, flush, rename: a crash leaves the old file or the new one, never half of one."""
+    aside = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(aside).chmod(0o644)
+        Path(aside).replace(path)
+    except OSError as error:
+        if aside is not None:
+            Path(aside).unlink(missing_ok=True)
+        raise GraphcondenseError(f"cannot write {path}: {error.strerror or error}") from None
+    return path
+
+
+def write_json(path: Path, value: Any) -> Path:
+    """``value`` as readable JSON, written aside."""
+    return write_aside(path, (json.dumps(value, indent=2, allow_nan=False) + "\n").encode())

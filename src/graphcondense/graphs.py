@@ -1,0 +1,154 @@
+"""All graphs of a dataset in a few flat arrays: no Python object a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+
+def pointers(counts: Tensor) -> Tensor:
+    """Where each of consecutive runs of ``counts`` items starts, and where the last one ends.
+
+    >>> pointers(torch.tensor([3, 0, 2])).tolist()
+    [0, 3, 3, 5]
+    """
+    return torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+
+
+def ranges(starts: Tensor, counts: Tensor) -> Tensor:
+    """The concatenation of ``start, start + 1, ..., start + count - 1`` over all runs.
+
+    >>> ranges(torch.tensor([7, 2]), torch.tensor([2, 3])).tolist()
+    [7, 8, 2, 3, 4]
+    """
+    shift = torch.repeat_interleave(starts - pointers(counts)[:-1], counts)
+    return torch.arange(shift.numel(), device=shift.device) + shift
+
+
+@dataclass(frozen=True, eq=False)
+class GraphStore:
+    """Many graphs in flat arrays; graph ``g`` owns nodes ``node_ptr[g]:node_ptr[g + 1]`` and the edges likewise.
+
+    Args:
+        x: node features, ``num_nodes x num_features``, float32.
+        edge_index: ``2 x num_edges``, source and target as positions in ``x``, grouped by graph. An undirected edge
+            is there in both directions. No loops, no repeats.
+        node_ptr: ``num_graphs + 1``.
+        edge_ptr: ``num_graphs + 1``.
+        y: labels, ``num_graphs`` whole numbers, or ``num_graphs x num_classes`` probabilities (soft labels).
+        directed: whether some edge lacks its inverse.
+
+    >>> store = GraphStore.from_data_list([Data(x=torch.eye(2), edge_index=torch.tensor([[0, 1], [1, 0]]), y=1)])
+    >>> store.num_graphs, store.num_nodes.tolist(), store[0].num_edges
+    (1, [2], 2)
+    """
+
+    x: Tensor
+    edge_index: Tensor
+    node_ptr: Tensor
+    edge_ptr: Tensor
+    y: Tensor
+    directed: bool = False
+
+    @staticmethod
+    def from_data_list(graphs: Sequence[Data], directed: bool | None = None) -> GraphStore:
+        """Lay clean PyG graphs (2-d float ``x``, ``edge_index``, ``y``) end to end.
+
+        This is the plain conversion; :func:`graphcondense.graph_task` checks and cleans first.
+        """
+        counts = torch.tensor([int(g.x.shape[0]) for g in graphs], dtype=torch.long)
+        node_ptr = pointers(counts)
+        edge_counts = torch.tensor([int(g.edge_index.shape[1]) for g in graphs], dtype=torch.long)
+        local = torch.cat([g.edge_index for g in graphs], dim=1).long()
+        edge_index = local + torch.repeat_interleave(node_ptr[:-1], edge_counts)
+        store = GraphStore(
+            x=torch.cat([g.x for g in graphs]).float(),
+            edge_index=edge_index,
+            node_ptr=node_ptr,
+            edge_ptr=pointers(edge_counts),
+            y=_stack_labels(graphs),
+        )
+        return replace(store, directed=store.has_one_way_edges() if directed is None else directed)
+
+    @property
+    def num_graphs(self) -> int:
+        """How many graphs there are."""
+        return self.node_ptr.numel() - 1
+
+    @property
+    def num_nodes(self) -> Tensor:
+        """Nodes of each graph, ``num_graphs``."""
+        return self.node_ptr.diff()
+
+    @property
+    def num_edges(self) -> Tensor:
+        """Edges of each graph (an undirected edge counts once), ``num_graphs``."""
+        return self.edge_ptr.diff() if self.directed else self.edge_ptr.diff() // 2
+
+    @property
+    def num_features(self) -> int:
+        """Width of a feature row."""
+        return int(self.x.shape[1])
+
+    @property
+    def graph_of_node(self) -> Tensor:
+        """The graph that each node belongs to, ``num_nodes`` (PyG calls it ``batch``)."""
+        return torch.repeat_interleave(torch.arange(self.num_graphs, device=self.x.device), self.num_nodes)
+
+    def __len__(self) -> int:
+        return self.num_graphs
+
+    def __getitem__(self, index: int) -> Data:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"graph {index} of {len(self)}")
+        index %= len(self)
+        nodes = slice(int(self.node_ptr[index]), int(self.node_ptr[index + 1]))
+        edges = slice(int(self.edge_ptr[index]), int(self.edge_ptr[index + 1]))
+        return Data(
+            x=self.x[nodes].clone(),
+            edge_index=self.edge_index[:, edges] - nodes.start,
+            y=self.y[index : index + 1].clone(),
+        )
+
+    def __iter__(self) -> Iterator[Data]:
+        return (self[i] for i in range(len(self)))
+
+    def subset(self, index: Tensor) -> GraphStore:
+        """The graphs at ``index``, in that order; a graph may come more than once."""
+        counts, edge_counts = self.num_nodes[index], self.edge_ptr.diff()[index]
+        nodes = ranges(self.node_ptr[index], counts)
+        edges = ranges(self.edge_ptr[index], edge_counts)
+        node_ptr = pointers(counts)
+        shift = torch.repeat_interleave(node_ptr[:-1] - self.node_ptr[index], edge_counts)
+        return GraphStore(
+            x=self.x[nodes],
+            edge_index=self.edge_index[:, edges] + shift,
+            node_ptr=node_ptr,
+            edge_ptr=pointers(edge_counts),
+            y=self.y[index],
+            directed=self.directed,
+        )
+
+    def to(self, device: torch.device | str) -> GraphStore:
+        """The same graphs on another device."""
+        arrays = {k: getattr(self, k).to(device) for k in ("x", "edge_index", "node_ptr", "edge_ptr", "y")}
+        return replace(self, **arrays)
+
+    def has_one_way_edges(self) -> bool:
+        """Whether some edge lacks its inverse."""
+        total = int(self.node_ptr[-1])
+        forward = (self.edge_index[0] * total + self.edge_index[1]).sort().values
+        backward = (self.edge_index[1] * total + self.edge_index[0]).sort().values
+        return not torch.equal(forward, backward)
+
+
+def _stack_labels(graphs: Sequence[Data]) -> Tensor:
+    """Hard labels as one row of whole numbers; soft ones, ``1 x num_classes`` a graph, as a matrix."""
+    first = torch.as_tensor(graphs[0].y)
+    if first.is_floating_point() and first.numel() > 1:
+        return torch.stack([torch.as_tensor(g.y).reshape(-1) for g in graphs]).float()
+    return torch.tensor([int(g.y) for g in graphs], dtype=torch.long)

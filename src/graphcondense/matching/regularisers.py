@@ -1,0 +1,47 @@
+"""What else the synthetic graphs are asked to be: sparse, and small in the norm of the paper's Theorem 1."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from graphcondense.matching.gradients import Gradients, flatten
+from graphcondense.synthetic import DenseBatch
+
+
+def sparsity(probabilities: Tensor, target: float) -> Tensor:
+    """``max(mean(probabilities) - target, 0)``: structure may not get denser than it started.
+
+    >>> round(sparsity(torch.tensor([[0.0, 0.6], [0.6, 0.0]]), 0.2).item(), 4)
+    0.1
+    """
+    return torch.relu(probabilities.mean() - target)
+
+
+def input_norm(batch: DenseBatch, steps: int, pooling: str) -> Tensor:
+    """``sqrt(sum_i gamma_i |1^T A'^K X'|^2)`` over all graphs; gamma is 1 for sum pooling and 1/n for mean pooling."""
+    squares = batch.pool(batch.features(steps), "sum").square()
+    if pooling == "mean":
+        squares = squares / batch.node_counts
+    return torch.sqrt(squares.sum() + torch.finfo(squares.dtype).tiny)  # finite slope where all features are zero
+
+
+def second_term(batch: DenseBatch, num_classes: int, num_graphs: int, horizon: int, steps: int, pooling: str) -> Tensor:
+    """The second term of Proposition 1 without M: ``3 / (2 sqrt T) * (C - 1) / (C N') * input norm``."""
+    factor = 3 / (2 * math.sqrt(horizon)) * (num_classes - 1) / (num_classes * num_graphs)
+    return factor * input_norm(batch, steps, pooling)
+
+
+def first_term(synthetic: Gradients, real: Gradients, synthetic_share: Tensor, real_share: Tensor) -> Tensor:
+    """The first term of Proposition 1 without M: ``sqrt 2 |grad l_T - grad l_S|``.
+
+    Args:
+        synthetic: class gradients, ``C x ...`` each.
+        real: class gradients likewise.
+        synthetic_share: share of each class among the synthetic graphs, ``C``.
+        real_share: share of each class among the real graphs, ``C``.
+    """
+    gap = (flatten(real) * real_share.unsqueeze(1)).sum(0) - (flatten(synthetic) * synthetic_share.unsqueeze(1)).sum(0)
+    return math.sqrt(2) * gap.square().sum().sqrt()

@@ -1,0 +1,69 @@
+"""What every method is: settings that were checked when it was built, and ``condense``."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+from graphcondense.errors import InputError, check_count
+from graphcondense.graphs import GraphStore
+from graphcondense.methods.callbacks import Callback
+from graphcondense.synthetic import CondensedDataset, json_safe, payload_bytes
+from graphcondense.tasks import GraphTask
+
+
+def versions() -> dict[str, str]:
+    """What a result was made with."""
+    packages = ("graphcondense", "torch", "torch_geometric", "numpy")
+    return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in packages}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method(ABC):
+    """A way to make a few graphs stand for many.
+
+    Args:
+        graphs_per_class: how many graphs each class gets.
+        seed: decides everything that is drawn.
+    """
+
+    name: ClassVar[str]
+    graphs_per_class: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_count("graphs_per_class", self.graphs_per_class)
+        check_count("seed", self.seed, minimum=0)
+
+    def condense(self, task: GraphTask, callbacks: Sequence[Callback] = ()) -> CondensedDataset:
+        """The condensed dataset, with all settings and what it came from in ``info``."""
+        graphs, history = self._condense(task, callbacks)
+        info = {
+            "dataset": task.name,
+            "method": self.name,
+            "settings": asdict(self),
+            "classes": list(task.class_names),
+            "position_features": task.position_features,
+            "source": task.source or task.name,
+            "train_graphs": len(task.train),
+            "original_bytes": payload_bytes(task.train),
+            "iterations": len(history),
+            "last": history[-1] if history else {},
+            "versions": versions(),
+        }
+        return CondensedDataset(graphs, task.num_classes, task.metric, json_safe(info), history)
+
+    @abstractmethod
+    def _condense(self, task: GraphTask, callbacks: Sequence[Callback]) -> tuple[GraphStore, list[dict[str, float]]]:
+        """The graphs, class after class, and what each iteration measured."""
+
+    def with_settings(self, **changes: Any) -> Method:
+        """The same method with other settings; an unknown one is an error."""
+        unknown = set(changes) - set(asdict(self))
+        if unknown:
+            raise InputError(f"method {self.name!r} has no setting {sorted(unknown)[0]!r}")
+        return type(self)(**{**{k: getattr(self, k) for k in asdict(self)}, **changes})

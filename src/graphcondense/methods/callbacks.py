@@ -1,0 +1,40 @@
+"""Hooks into a running condensation: progress, history, checkpoints stay outside of the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class Callback:
+    """Does nothing; override what you need."""
+
+    def on_start(self, iterations: int) -> None:
+        """Before the first iteration."""
+
+    def on_iteration(self, iteration: int, record: dict[str, float]) -> None:
+        """After iteration ``iteration`` (from 1), with what it measured."""
+
+    def on_end(self) -> None:
+        """After the last iteration."""
+
+
+class Callbacks(Callback):
+    """Several callbacks as one."""
+
+    def __init__(self, callbacks: Sequence[Callback]) -> None:
+        self.callbacks = tuple(callbacks)
+
+    def on_start(self, iterations: int) -> None:
+        """Tell all."""
+        for callback in self.callbacks:
+            callback.on_start(iterations)
+
+    def on_iteration(self, iteration: int, record: dict[str, float]) -> None:
+        """Tell all."""
+        for callback in self.callbacks:
+            callback.on_iteration(iteration, record)
+
+    def on_end(self) -> None:
+        """Tell all."""
+        for callback in self.callbacks:
+            callback.on_end()

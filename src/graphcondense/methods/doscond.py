@@ -1,0 +1,212 @@
+"""DosCond: discrete structure by a Bernoulli model, learned by matching gradients for one step only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from graphcondense.errors import GraphcondenseError, InputError, check_at_least, check_choice, check_count
+from graphcondense.graphs import GraphStore
+from graphcondense.matching import DISTANCES, Gradients, first_term, gradients, second_term, sparsity, tie
+from graphcondense.methods.base import Method
+from graphcondense.methods.callbacks import Callback, Callbacks
+from graphcondense.methods.selection import choose_at_random
+from graphcondense.models import Network, NetworkConfig, Parameters
+from graphcondense.real import ClassSampler, SparseBatch
+from graphcondense.seeding import generator
+from graphcondense.synthetic import SyntheticGraphs
+from graphcondense.tasks import GraphTask
+
+
+@dataclass(frozen=True, kw_only=True)
+class DosCond(Method):
+    """Condense by one-step gradient matching (Jin et al., KDD 2022). The defaults are the paper's.
+
+    Args:
+        network: the network whose gradients are matched, drawn afresh each iteration.
+        nodes: nodes n of a synthetic graph; ``None`` for the rounded mean of the dataset.
+        pad: whether every synthetic graph has exactly n nodes (the paper); otherwise each keeps the size of the real
+            graph that it starts from, n at most.
+        iterations: K1, the number of fresh networks.
+        samples: K2, draws of the structure an iteration.
+        real_batch: real graphs of each class an iteration; ``"all"`` for all.
+        match: ``"class"`` matches a gradient a class, ``"joint"`` one gradient of all classes.
+        distance: ``"relative-squared"``, ``"cosine"`` or ``"layerwise-cosine"``.
+        feature_rate: Adam's rate for the features.
+        structure_rate: Adam's rate for the logits; 0 keeps the real structures.
+        restart_at: iteration at which both optimisers restart with a tenth of their rates; ``None`` for never.
+        final_temperature: where the temperature ends; it starts at 1 and falls geometrically.
+        annealing: iterations until it gets there.
+        sparsity_weight: beta, the weight of the sparsity regulariser.
+        norm_weight: weight of the second term of Proposition 1 (for sum pooling).
+        horizon: T of that term.
+        logit_strength: logit of an edge at the start.
+
+    >>> from graphcondense import load
+    >>> condensed = DosCond(graphs_per_class=1, iterations=2).condense(load("digits"))
+    >>> len(condensed), len(condensed.history)
+    (10, 2)
+    """
+
+    name: ClassVar[str] = "doscond"
+    network: NetworkConfig = NetworkConfig()
+    nodes: int | None = None
+    pad: bool = True
+    iterations: int = 1000
+    samples: int = 1
+    real_batch: int | str = 256
+    match: str = "class"
+    distance: str = "relative-squared"
+    feature_rate: float = 0.01
+    structure_rate: float = 1.0
+    restart_at: int | None = 400
+    final_temperature: float = 0.01
+    annealing: int = 200
+    sparsity_weight: float = 0.1
+    norm_weight: float = 0.0
+    horizon: int = 500
+    logit_strength: float = 5.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for argument in ("iterations", "samples", "annealing", "horizon"):
+            check_count(argument, getattr(self, argument))
+        for argument in ("nodes", "restart_at"):
+            if getattr(self, argument) is not None:
+                check_count(argument, getattr(self, argument))
+        if self.real_batch != "all":
+            check_count("real_batch", self.real_batch)
+        for argument in ("feature_rate", "structure_rate", "sparsity_weight", "norm_weight", "logit_strength"):
+            check_at_least(argument, getattr(self, argument), 0)
+        check_choice("match", self.match, ("class", "joint"))
+        check_choice("distance", self.distance, DISTANCES)
+        if not 0 < self.final_temperature <= 1:
+            raise InputError(f"final_temperature={self.final_temperature!r} must be in (0, 1]")
+
+    def temperature(self, iteration: int) -> float:
+        """Temperature of the binary concrete distribution at ``iteration`` (from 0).
+
+        >>> DosCond().temperature(0), DosCond().temperature(100), DosCond().temperature(999)
+        (1.0, 0.1, 0.01)
+        """
+        return float(max(self.final_temperature, self.final_temperature ** (iteration / self.annealing)))
+
+    def _condense(self, task: GraphTask, callbacks: Sequence[Callback]) -> tuple[GraphStore, list[dict[str, float]]]:
+        nodes = self.nodes or round(float(task.graphs.num_nodes.double().mean()))
+        start = choose_at_random(task, self.graphs_per_class, generator(self.seed, "start"), most_nodes=nodes)
+        synthetic = SyntheticGraphs(
+            task.train.subset(start), task.num_classes, nodes, pad=self.pad, strength=self.logit_strength
+        )
+        objective = _Objective(self, task, synthetic)
+        optimisers = self._optimisers(synthetic, 1.0)
+        hooks, history = Callbacks(callbacks), []
+        hooks.on_start(self.iterations)
+        for iteration in range(self.iterations):
+            if iteration == self.restart_at:
+                optimisers = self._optimisers(synthetic, 0.1)
+            for optimiser in optimisers:
+                optimiser.zero_grad()
+            loss, record = objective.at_fresh_theta(self.temperature(iteration))
+            if not math.isfinite(record["loss"]):
+                raise GraphcondenseError(
+                    f"the loss is {record['loss']} at iteration {iteration + 1}: lower "
+                    f"feature_rate={self.feature_rate} or structure_rate={self.structure_rate}"
+                )
+            torch.autograd.backward(loss)
+            for optimiser in optimisers:
+                optimiser.step()
+            history.append(record)
+            hooks.on_iteration(iteration + 1, record)
+        hooks.on_end()
+        return synthetic.result(), history
+
+    def _optimisers(self, synthetic: SyntheticGraphs, factor: float) -> list[torch.optim.Optimizer]:
+        learned = [(synthetic.x, self.feature_rate), (synthetic.structure.logits, self.structure_rate)]
+        return [torch.optim.Adam([tensor], rate * factor, fused=True) for tensor, rate in learned if rate > 0]
+
+
+class _Objective:
+    """The matching loss of synthetic and real graphs at fresh weights."""
+
+    def __init__(self, settings: DosCond, task: GraphTask, synthetic: SyntheticGraphs) -> None:
+        self.settings, self.synthetic, self.num_classes = settings, synthetic, task.num_classes
+        self.network = Network(settings.network, task.num_features, task.num_outputs)
+        self.real = self.network.prepare(task.train)
+        self.sampler = ClassSampler(
+            task.train.y, task.num_classes, None if settings.real_batch == "all" else int(settings.real_batch)
+        )
+        self.fixed_batch: SparseBatch | None = None
+        self.joint = settings.match == "joint"
+        self.groups = 1 if self.joint else task.num_classes
+        self.distance = DISTANCES[settings.distance]
+        self.shares = self._shares(task)
+        self.theta_source = generator(settings.seed, "theta")
+        self.batch_source = generator(settings.seed, "real batch")
+        self.noise_source = generator(settings.seed, "structure noise")
+        self.labels = synthetic.labels.view(self.groups, -1)
+
+    def _shares(self, task: GraphTask) -> tuple[Tensor, Tensor]:
+        """Share of each group among the synthetic and among the real graphs."""
+        if self.joint:
+            return torch.ones(1), torch.ones(1)
+        counts = task.train_class_counts.float()
+        return torch.full((self.num_classes,), 1 / self.num_classes), counts / counts.sum()
+
+    def at_fresh_theta(self, temperature: float) -> tuple[Tensor, dict[str, float]]:
+        """The loss to descend, and what to report of it."""
+        settings = self.settings
+        theta = tie(self.network.draw(self.theta_source), self.groups)
+        real = self._real_gradients(theta)
+        loss = torch.zeros(())
+        first = second = 0.0
+        for _ in range(settings.samples):
+            adjacency = self._adjacency(temperature)
+            batch = self.synthetic.batch(adjacency, self.network.propagation, self.joint)
+            weights = torch.full_like(self.labels, 1.0 / self.labels.shape[1], dtype=torch.float32)
+            matched = gradients(self.network, theta, batch, self.labels, weights, create_graph=True)
+            loss = loss + self.distance(matched, real).sum() / settings.samples
+            bound = second_term(
+                batch,
+                self.num_classes,
+                self.labels.numel(),
+                settings.horizon,
+                settings.network.layers,
+                settings.network.pooling,
+            )
+            if settings.norm_weight:
+                loss = loss + settings.norm_weight * bound / settings.samples
+            with torch.no_grad():
+                first += float(first_term(matched, real, *self.shares)) / settings.samples
+                second += float(bound) / settings.samples
+        probabilities = self.synthetic.structure.probabilities()
+        if settings.sparsity_weight and settings.structure_rate:
+            loss = loss + settings.sparsity_weight * sparsity(probabilities, self.synthetic.start_density)
+        record = {
+            "loss": float(loss.detach()),
+            "first_term": first,
+            "second_term": second,
+            "density": float(probabilities.detach().mean()),
+            "temperature": temperature,
+        }
+        return loss, record
+
+    def _real_gradients(self, theta: Parameters) -> Gradients:
+        sizes = self.sampler.group_sizes
+        if self.fixed_batch is None or not self.sampler.fixed:
+            index = self.sampler.draw(self.batch_source)
+            self.fixed_batch = self.real.batch(index, None if self.joint else sizes)
+        batch = self.fixed_batch
+        per_graph = torch.tensor([1.0 / (sum(sizes) if self.joint else size) for size in sizes])
+        weights = per_graph.repeat_interleave(torch.tensor(sizes))
+        return gradients(self.network, theta, batch, batch.y, weights)
+
+    def _adjacency(self, temperature: float) -> Tensor:
+        structure = self.synthetic.structure
+        if self.settings.structure_rate == 0:
+            return structure.discrete()
+        return structure.sample(temperature, self.noise_source)

@@ -1,0 +1,76 @@
+"""Real graphs as they are: some at random, or all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from graphcondense.errors import InputError
+from graphcondense.graphs import GraphStore
+from graphcondense.methods.base import Method
+from graphcondense.methods.callbacks import Callback
+from graphcondense.seeding import generator
+from graphcondense.tasks import GraphTask
+
+
+def choose_at_random(
+    task: GraphTask, graphs_per_class: int, source: torch.Generator, most_nodes: int | None = None
+) -> Tensor:
+    """Positions of training graphs, ``graphs_per_class`` of each class, class after class, none twice.
+
+    Args:
+        task: where to choose from.
+        graphs_per_class: how many of each class.
+        source: random numbers.
+        most_nodes: leave out larger graphs.
+    """
+    chosen = []
+    sizes = task.train.num_nodes
+    for label in range(task.num_classes):
+        members = (task.train.y == label).nonzero().flatten()
+        if len(members) < graphs_per_class:
+            raise InputError(
+                f"graphs_per_class={graphs_per_class} is more than the {len(members)} training graphs of class "
+                f"{_class_name(task, label)}: use {int(task.train_class_counts.min())} or fewer"
+            )
+        if most_nodes is not None:
+            by_size = sizes[members].sort().values
+            members = members[sizes[members] <= most_nodes]
+            if len(members) < graphs_per_class:
+                enough = int(by_size[graphs_per_class - 1])
+                raise InputError(
+                    f"class {_class_name(task, label)} has {len(members)} training graphs with at most {most_nodes} "
+                    f"nodes to start from, graphs_per_class={graphs_per_class} needs as many: raise the nodes of a "
+                    f"synthetic graph to {enough} or more (--graph-nodes {enough}), or ask for fewer graphs"
+                )
+        chosen.append(members[torch.randperm(len(members), generator=source)[:graphs_per_class]])
+    return torch.cat(chosen)
+
+
+def _class_name(task: GraphTask, label: int) -> str:
+    return task.class_names[label] if task.class_names else str(label)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomSelection(Method):
+    """Real training graphs of each class, chosen at random: the baseline that everything must beat."""
+
+    name: ClassVar[str] = "random"
+
+    def _condense(self, task: GraphTask, callbacks: Sequence[Callback]) -> tuple[GraphStore, list[dict[str, float]]]:
+        index = choose_at_random(task, self.graphs_per_class, generator(self.seed, "selection"))
+        return task.train.subset(index), []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whole(Method):
+    """All training graphs: the score that condensed sets are measured against."""
+
+    name: ClassVar[str] = "whole"
+
+    def _condense(self, task: GraphTask, callbacks: Sequence[Callback]) -> tuple[GraphStore, list[dict[str, float]]]:
+        return task.train, []

@@ -1,0 +1,7 @@
+"""Networks: one set of weights, run sparse on real and dense on synthetic graphs."""
+
+from graphcondense.models.kinds import KINDS, Parameters
+from graphcondense.models.network import NORMS, POOLINGS, Network, NetworkConfig
+from graphcondense.models.views import GraphBatch
+
+__all__ = ["KINDS", "NORMS", "POOLINGS", "GraphBatch", "Network", "NetworkConfig", "Parameters"]

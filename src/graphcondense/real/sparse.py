@@ -1,0 +1,96 @@
+"""Products of a sparse matrix with dense rows: propagation and pooling on real graphs."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from graphcondense.graphs import pointers
+
+
+class SparseMatrix:
+    """A sparse matrix by rows (CSR); repeated entries add up.
+
+    Args:
+        ptr: ``rows + 1``, where each row's entries start.
+        col: column of each entry.
+        weight: value of each entry, float.
+        columns: number of columns.
+        symmetric: whether the matrix is its own transpose.
+        transpose: the transposed matrix if it is known; otherwise it is made when a gradient asks for it.
+    """
+
+    def __init__(
+        self,
+        ptr: Tensor,
+        col: Tensor,
+        weight: Tensor,
+        columns: int,
+        symmetric: bool = False,
+        transpose: SparseMatrix | None = None,
+    ) -> None:
+        self.ptr, self.col, self.weight, self.columns, self.symmetric = ptr, col, weight, columns, symmetric
+        if symmetric or transpose is not None:
+            self.T = self if transpose is None else transpose
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self.ptr.numel() - 1
+
+    @cached_property
+    def T(self) -> SparseMatrix:
+        """The transposed matrix."""
+        order = torch.argsort(self.col, stable=True)
+        row = torch.repeat_interleave(torch.arange(self.rows, device=self.col.device), self.ptr.diff())
+        ptr = pointers(torch.bincount(self.col, minlength=self.columns))
+        return SparseMatrix(ptr, row[order], self.weight[order], self.rows, transpose=self)
+
+    def __matmul__(self, h: Tensor) -> Tensor:
+        """``columns x F`` or ``R x columns x F`` becomes ``rows x F`` or ``R x rows x F``; differentiable in ``h``.
+
+        >>> flip = SparseMatrix(torch.tensor([0, 1, 2]), torch.tensor([1, 0]), torch.ones(2), 2)
+        >>> (flip @ torch.tensor([[1.0], [2.0]])).tolist()
+        [[2.0], [1.0]]
+        """
+        return apply(_Product, h, self)
+
+
+def apply(function: Any, *arguments: Any) -> Tensor:
+    """Call an autograd function; torch leaves ``apply`` without types."""
+    result: Tensor = function.apply(*arguments)
+    return result
+
+
+def _bag(matrix: SparseMatrix, h: Tensor) -> Tensor:
+    # On a CPU this kernel is 5 to 30 times faster than torch.sparse's product for rows of 32 to 128 numbers.
+    return F.embedding_bag(
+        matrix.col,
+        h,
+        matrix.ptr,
+        mode="sum",
+        per_sample_weights=matrix.weight if matrix.weight.dtype == h.dtype else matrix.weight.to(h.dtype),
+        include_last_offset=True,
+    )
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, matrix: SparseMatrix) -> Tensor:
+        ctx.matrix = matrix
+        if h.dim() == 2:
+            return _bag(matrix, h)
+        if h.shape[0] == 1:
+            return _bag(matrix, h[0]).unsqueeze(0)
+        out = h.new_empty(h.shape[0], matrix.rows, h.shape[2])
+        for replica in range(h.shape[0]):
+            out[replica] = _bag(matrix, h[replica])
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, None]:
+        return ctx.matrix.T @ grad_outputs[0].contiguous(), None

@@ -1,0 +1,112 @@
+"""Condensed graphs drawn as one SVG picture: a row a class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+from torch_geometric.data import Data
+
+from graphcondense.errors import WouldOverwriteError
+from graphcondense.files import write_aside
+from graphcondense.synthetic import CondensedDataset
+
+_PALETTE = (
+    "#4269d0",
+    "#efb118",
+    "#ff725c",
+    "#6cc5b0",
+    "#3ca951",
+    "#ff8ab7",
+    "#a463f2",
+    "#97bbf5",
+    "#9c6b4e",
+    "#9498a0",
+)
+_TILE, _MARGIN, _LABEL = 110.0, 12.0, 34.0
+
+
+def draw_svg(condensed: CondensedDataset, path: Path, *, per_class: int = 6, force: bool = False) -> Path:
+    """Draw up to ``per_class`` graphs of each class.
+
+    Where the dataset says which features are a node's position (digits, superpixels), nodes stand there and the first
+    feature shades them; elsewhere a spring layout places them and the strongest feature colours them.
+
+    Args:
+        condensed: the graphs.
+        path: the SVG file to write.
+        per_class: graphs of each class to draw.
+        force: whether an existing file may be replaced.
+    """
+    if path.exists() and not force:
+        raise WouldOverwriteError(f"{path} exists: choose another name, or overwrite it with --force")
+    position = condensed.info.get("position_features")
+    rows = []
+    columns = 0
+    for label in range(condensed.num_classes):
+        chosen = (condensed.labels == label).nonzero().flatten().tolist()[:per_class]
+        columns = max(columns, len(chosen))
+        names = condensed.info.get("classes") or []
+        name = names[label] if label < len(names) else str(label)
+        tiles = [_tile(condensed.graphs[index], position, column) for column, index in enumerate(chosen)]
+        rows.append(f'<g transform="translate(0 {label * _TILE:.0f})">{_caption(str(name))}{"".join(tiles)}</g>')
+    width, height = _LABEL + columns * _TILE, condensed.num_classes * _TILE
+    title = f"{len(condensed)} condensed graphs of {condensed.info.get('dataset', 'a dataset')}, a row a class"
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+        f'height="{height:.0f}" role="img"><title>{escape(title)}</title>'
+        f'<rect width="100%" height="100%" fill="white"/>{"".join(rows)}</svg>\n'
+    )
+    return write_aside(path, svg.encode())
+
+
+def _caption(text: str) -> str:
+    return (
+        f'<text x="{_LABEL / 2:.0f}" y="{_TILE / 2:.0f}" text-anchor="middle" dominant-baseline="central" '
+        f'font-family="sans-serif" font-size="15" fill="#444">{escape(text)}</text>'
+    )
+
+
+def _tile(graph: Data, position: list[int] | None, column: int) -> str:
+    x = graph.x.numpy()
+    places = _places(graph, x, position)
+    colours = _colours(x, shaded=position is not None)
+    lines = [
+        f'<line x1="{places[a, 0]:.1f}" y1="{places[a, 1]:.1f}" x2="{places[b, 0]:.1f}" y2="{places[b, 1]:.1f}"/>'
+        for a, b in graph.edge_index.t().tolist()
+        if a < b or not graph.is_undirected()
+    ]
+    dots = [
+        f'<circle cx="{px:.1f}" cy="{py:.1f}" r="4" fill="{colour}"/>'
+        for (px, py), colour in zip(places, colours, strict=True)
+    ]
+    return (
+        f'<g transform="translate({_LABEL + column * _TILE:.0f} 0)"><g stroke="#b5b5b5" stroke-width="1">'
+        f'{"".join(lines)}</g><g stroke="#333" stroke-width="0.6">{"".join(dots)}</g></g>'
+    )
+
+
+def _places(graph: Data, x: NDArray[np.float32], position: list[int] | None) -> NDArray[np.float64]:
+    """Where each node stands within its tile, ``n x 2``."""
+    if position is not None:
+        row, column = position
+        places = np.stack([x[:, column], x[:, row]], axis=1).astype(np.float64).clip(0, 1)
+    else:
+        network = nx.Graph()
+        network.add_nodes_from(range(len(x)))
+        network.add_edges_from(graph.edge_index.t().tolist())
+        laid = nx.spring_layout(network, seed=0)
+        places = np.array([laid[node] for node in range(len(x))])
+        spread = np.ptp(places, axis=0)
+        places = (places - places.min(axis=0)) / np.where(spread > 0, spread, 1)
+    return _MARGIN + places * (_TILE - 2 * _MARGIN)
+
+
+def _colours(x: NDArray[np.float32], shaded: bool) -> list[str]:
+    if not shaded:
+        return [_PALETTE[int(kind) % len(_PALETTE)] for kind in x.argmax(axis=1)]
+    shades = (235 - 215 * x[:, 0].clip(0, 1)).astype(int)
+    return [f"rgb({shade},{shade},{shade})" for shade in shades]

@@ -1,0 +1,74 @@
+"""Tables for the terminal: 80 columns are enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from graphcondense.metrics import METRIC_TITLES
+
+
+def score_text(mean: float, std: float | None, metric: str) -> str:
+    """A score as the paper prints it: accuracy in percent, ROC-AUC as a fraction.
+
+    >>> score_text(0.5802, 0.0105, "accuracy"), score_text(0.657, 0.034, "roc_auc")
+    ('58.02 ± 1.05', '0.657 ± 0.034')
+    """
+    scale, digits = (100, 2) if metric == "accuracy" else (1, 3)
+    text = f"{mean * scale:.{digits}f}"
+    return text if std is None else f"{text} ± {std * scale:.{digits}f}"
+
+
+def bytes_text(count: int) -> str:
+    """A size that can be read at a glance.
+
+    >>> bytes_text(812), bytes_text(48_211), bytes_text(3_500_000)
+    ('812 B', '48 kB', '3.5 MB')
+    """
+    if count < 1000:
+        return f"{count} B"
+    return f"{count / 1000:.0f} kB" if count < 1_000_000 else f"{count / 1e6:.1f} MB"
+
+
+def seconds_text(seconds: float) -> str:
+    """A time that can be read at a glance.
+
+    >>> seconds_text(0.04), seconds_text(12.3), seconds_text(125)
+    ('0.0 s', '12.3 s', '125 s')
+    """
+    return f"{seconds:.1f} s" if seconds < 100 else f"{seconds:.0f} s"
+
+
+def comparison_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """Methods against each other: score, graphs, bytes, seconds."""
+    metric = rows[0]["metric"]
+    table = Table(box=box.SIMPLE_HEAD, title=f"{rows[0]['dataset']}: {METRIC_TITLES[metric]}", title_justify="left")
+    table.add_column("method")
+    for name in ("per class", "score", "runs", "graphs", "bytes", "condense", "a training"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        size = row["graphs_per_class"]
+        table.add_row(
+            row["method"],
+            "all" if size is None else str(size),
+            score_text(row["mean"], row["std"], metric),
+            str(row["runs"]),
+            f"{row['graphs']:,}",
+            bytes_text(row["bytes"]),
+            seconds_text(row["condense_seconds"]),
+            seconds_text(row["evaluate_seconds"]),
+        )
+    return table
+
+
+def facts_table(facts: Sequence[tuple[str, object]]) -> Table:
+    """Names and values, two columns."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, value in facts:
+        table.add_row(name, str(value))
+    return table

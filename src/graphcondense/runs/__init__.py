@@ -1,0 +1,1 @@
+"""Long work: run folders, grids of runs, progress."""

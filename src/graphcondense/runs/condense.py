@@ -1,0 +1,71 @@
+"""One condensation from start to file: the run folder."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from graphcondense.errors import FileFormatError, MissingDataError, WouldOverwriteError
+from graphcondense.files import write_aside, write_json
+from graphcondense.methods import Callback, Method
+from graphcondense.presets import Preset
+from graphcondense.synthetic import CondensedDataset, summary
+from graphcondense.tasks import GraphTask
+
+CONDENSED = "condensed.safetensors"
+
+
+def condense_with(
+    method: Method, task: GraphTask, preset: Preset, callbacks: Sequence[Callback] = ()
+) -> tuple[CondensedDataset, float]:
+    """Condense, and note in the result how it is meant to be judged; also the seconds that it took."""
+    started = time.perf_counter()
+    condensed = method.condense(task, callbacks)
+    seconds = time.perf_counter() - started
+    info = condensed.info | {"preset": preset.name, "evaluation": preset.protocol.to_dict()}
+    return replace(condensed, info=info), seconds
+
+
+def check_folder(folder: Path, *, force: bool) -> None:
+    """Raise before any work if ``folder`` has something in it and may not be overwritten."""
+    if folder.exists() and not folder.is_dir():
+        raise WouldOverwriteError(f"{folder} is a file, not a folder: choose another --out")
+    if folder.is_dir() and any(folder.iterdir()) and not force:
+        raise WouldOverwriteError(f"{folder} is not empty: choose another --out, or overwrite it with --force")
+
+
+def write_run(folder: Path, condensed: CondensedDataset, seconds: float) -> dict[str, Any]:
+    """Write the condensed file, its history and what was measured; returns the latter."""
+    file = condensed.save(folder / CONDENSED, force=True)
+    lines = "".join(json.dumps({"iteration": i} | record) + "\n" for i, record in enumerate(condensed.history, start=1))
+    write_aside(folder / "history.jsonl", lines.encode())
+    result = {
+        "file": str(file),
+        "dataset": condensed.info["dataset"],
+        "method": condensed.info["method"],
+        "preset": condensed.info["preset"],
+        "seed": condensed.info["settings"]["seed"],
+        "seconds": seconds,
+        "iterations": condensed.info["iterations"],
+        **summary(condensed),
+        "original_bytes": condensed.info["original_bytes"],
+        "settings": condensed.info["settings"],
+    }
+    write_json(folder / "result.json", result)
+    return result
+
+
+def find_condensed(path: Path) -> Path:
+    """The condensed file that ``path`` is, or that lies in the run folder ``path``."""
+    if path.is_dir():
+        file = path / CONDENSED
+        if not file.is_file():
+            raise MissingDataError(f"{path} holds no {CONDENSED}: give a run folder or a condensed file")
+        return file
+    if path.exists() and path.suffix != ".safetensors":
+        raise FileFormatError(f"{path} is not a condensed file: give a .safetensors file or a run folder")
+    return path

@@ -1,0 +1,239 @@
+"""Grids of runs: methods x sizes x seeds, in parallel, and continued where they stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from joblib import Parallel, delayed
+
+from graphcondense.errors import FileFormatError, InputError, WouldOverwriteError, check_choice, check_count
+from graphcondense.evaluation import evaluate
+from graphcondense.files import write_json
+from graphcondense.methods import METHODS, Method
+from graphcondense.presets import Preset
+from graphcondense.runs.condense import condense_with
+from graphcondense.runs.progress import Advance, ProgressCallback
+from graphcondense.synthetic import json_safe
+from graphcondense.tasks import GraphTask
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One condensation and its trainings.
+
+    Args:
+        method: the method with its settings and seed.
+        eval_seeds: number of trainings on its result.
+        model: network to judge with instead of the preset's; ``None`` for the preset's.
+    """
+
+    method: Method
+    eval_seeds: int
+    model: str | None = None
+
+    @property
+    def size(self) -> int | None:
+        """Graphs per class; ``None`` for the whole set."""
+        return None if self.method.name == "whole" else self.method.graphs_per_class
+
+    @property
+    def stem(self) -> str:
+        """Name of the cell's files."""
+        parts = [self.method.name, "all" if self.size is None else str(self.size), str(self.method.seed)]
+        return "-".join(parts + ([self.model] if self.model else []))
+
+
+def plan(
+    preset: Preset,
+    methods: Sequence[str],
+    sizes: Sequence[int],
+    condense_seeds: int = 5,
+    eval_seeds: int = 10,
+    model: str | None = None,
+    settings: dict[str, Any] | None = None,
+) -> list[Cell]:
+    """All cells of a comparison. The whole set, which has no size and no seed, is one cell.
+
+    Args:
+        preset: settings of all methods.
+        methods: names of methods.
+        sizes: graphs per class.
+        condense_seeds: condensations for each method and size, seeds 0, 1, ...
+        eval_seeds: trainings for each condensation.
+        model: network to judge with instead of the preset's.
+        settings: settings on top of the preset's, for the methods that have them.
+    """
+    check_count("condense_seeds", condense_seeds)
+    check_count("eval_seeds", eval_seeds)
+    for size in sizes:
+        check_count("graphs_per_class", size)
+    if not methods or not sizes:
+        raise InputError("a comparison needs at least one method and one number of graphs per class")
+    cells = []
+    for name in methods:
+        check_choice("method", name, METHODS)
+        if name == "whole":
+            cells.append(Cell(preset.method(name), eval_seeds, model))
+            continue
+        own = {key: value for key, value in (settings or {}).items() if hasattr(METHODS[name], key)}
+        cells += [
+            Cell(preset.method(name, graphs_per_class=size, seed=seed, **own), eval_seeds, model)
+            for size in sizes
+            for seed in range(condense_seeds)
+        ]
+    return cells
+
+
+def run_cell(cell: Cell, task: GraphTask, preset: Preset, folder: Path | None, advance: Advance | None = None) -> Row:
+    """Condense, evaluate, and write both down if there is a folder."""
+    callbacks = [] if advance is None else [ProgressCallback(advance)]
+    condensed, seconds = condense_with(cell.method, task, preset, callbacks)
+    scores = evaluate(condensed, task, seeds=cell.eval_seeds, model=cell.model, progress=advance)
+    row = {
+        "dataset": task.name,
+        "method": cell.method.name,
+        "graphs_per_class": cell.size,
+        "seed": cell.method.seed,
+        "graphs": len(condensed),
+        "bytes": condensed.num_bytes,
+        "condense_seconds": seconds,
+        "evaluation": scores.to_dict(),
+        "info": condensed.info,
+        "model": cell.model,
+        "threads": torch.get_num_threads(),
+    }
+    if folder is not None:
+        if cell.size is not None:
+            condensed.save(folder / f"{cell.stem}.safetensors", force=True)
+        write_json(folder / f"{cell.stem}.json", row)
+    return row
+
+
+def run_grid(
+    cells: Sequence[Cell],
+    task: GraphTask,
+    preset: Preset,
+    *,
+    folder: Path | None = None,
+    resume: bool = False,
+    force: bool = False,
+    jobs: int = 1,
+    advance: Advance | None = None,
+    advance_cell: Advance | None = None,
+) -> list[Row]:
+    """The rows of all cells; those that ``folder`` has already are read instead of run.
+
+    Args:
+        cells: what to run.
+        task: on what.
+        preset: with what protocol.
+        folder: where each cell is written as soon as it is done.
+        resume: take finished cells from ``folder``.
+        force: overwrite what ``folder`` has.
+        jobs: processes; each gets its share of the cores as threads.
+        advance: called with cells done and cells in all.
+        advance_cell: with one job, called with the steps of the running cell.
+    """
+    check_count("jobs", jobs)
+    done = _finished(cells, task, folder, resume=resume, force=force)
+    rest = [cell for cell in cells if cell.stem not in done]
+
+    def count() -> None:
+        if advance is not None:
+            advance(len(done), len(cells))
+
+    count()
+    if jobs == 1:
+        for cell in rest:
+            done[cell.stem] = run_cell(cell, task, preset, folder, advance_cell)
+            count()
+    else:
+        threads = max(1, (os.cpu_count() or 1) // jobs)
+        pool = Parallel(n_jobs=jobs, return_as="generator_unordered")
+        # Large sets go first, so that no single one is left running alone at the end.
+        rest.sort(key=lambda cell: -(cell.size or 10**9))
+        for stem, row in pool(delayed(_run_in_worker)(cell, task, preset, folder, threads) for cell in rest):
+            done[stem] = row
+            count()
+    return [done[cell.stem] for cell in cells]
+
+
+def _run_in_worker(cell: Cell, task: GraphTask, preset: Preset, folder: Path | None, threads: int) -> tuple[str, Row]:
+    torch.set_num_threads(threads)
+    return cell.stem, run_cell(cell, task, preset, folder)
+
+
+def _finished(
+    cells: Sequence[Cell], task: GraphTask, folder: Path | None, *, resume: bool, force: bool
+) -> dict[str, Row]:
+    """The cells that are in ``folder`` already and were made with the very same settings."""
+    if folder is None:
+        return {}
+    files = {cell.stem: folder / f"{cell.stem}.json" for cell in cells}
+    there = {stem: file for stem, file in files.items() if file.exists()}
+    if there and not (resume or force):
+        raise WouldOverwriteError(
+            f"{folder} has {len(there)} of these {len(cells)} cells: continue with --resume, replace them with "
+            "--force, or choose another --out"
+        )
+    if not resume:
+        return {}
+    rows = {}
+    for cell in cells:
+        if cell.stem not in there:
+            continue
+        try:
+            row = json.loads(there[cell.stem].read_text(encoding="utf-8"))
+            same = (
+                row["dataset"] == task.name
+                and row["info"]["settings"] == json_safe(asdict(cell.method))
+                and len(row["evaluation"]["per_seed"]) == cell.eval_seeds
+            )
+        except (ValueError, KeyError, TypeError):
+            raise FileFormatError(f"{there[cell.stem]} is damaged: remove it, and --resume makes it anew") from None
+        if not same:
+            raise InputError(
+                f"{there[cell.stem]} was made with other settings: give the same ones, choose another --out, or "
+                "replace it with --force"
+            )
+        rows[cell.stem] = row
+    return rows
+
+
+def table_rows(rows: Sequence[Row]) -> list[Row]:
+    """One row a dataset, method and size: mean and standard deviation over all condensations and trainings.
+
+    ``condense_seconds`` is for one condensation and ``evaluate_seconds`` for one training, both on average.
+    """
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["dataset"], row["method"], row["graphs_per_class"]), []).append(row)
+    table = []
+    for (dataset, method, size), members in groups.items():
+        scores = [score for row in members for score in row["evaluation"]["per_seed"]]
+        table.append(
+            {
+                "dataset": dataset,
+                "method": method,
+                "graphs_per_class": size,
+                "metric": members[0]["evaluation"]["metric"],
+                "mean": float(np.mean(scores)),
+                "std": float(np.std(scores)),
+                "runs": len(scores),
+                "condensations": len(members),
+                "condense_seconds": float(np.mean([row["condense_seconds"] for row in members])),
+                "evaluate_seconds": sum(row["evaluation"]["seconds"] for row in members) / len(scores),
+                "graphs": members[0]["graphs"],
+                "bytes": round(float(np.mean([row["bytes"] for row in members]))),
+            }
+        )
+    return table

@@ -1,0 +1,19 @@
+"""The learned side: Bernoulli structure, synthetic graphs, and the condensed result with its file."""
+
+from graphcondense.synthetic.condensed import CondensedDataset, density, json_safe, summary
+from graphcondense.synthetic.dense import DenseBatch, normalise_dense
+from graphcondense.synthetic.file import payload_bytes
+from graphcondense.synthetic.graphs import SyntheticGraphs
+from graphcondense.synthetic.structure import BernoulliStructure
+
+__all__ = [
+    "BernoulliStructure",
+    "CondensedDataset",
+    "DenseBatch",
+    "SyntheticGraphs",
+    "density",
+    "json_safe",
+    "normalise_dense",
+    "payload_bytes",
+    "summary",
+]

@@ -1,0 +1,170 @@
+"""The condensed file: one ``.safetensors``, structure as packed bits, every field checked on load. Never a pickle."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as to_safetensors
+from torch import Tensor
+
+from graphcondense.errors import FileFormatError, InputError, MissingDataError, WouldOverwriteError
+from graphcondense.files import write_aside
+from graphcondense.graphs import GraphStore, pointers
+from graphcondense.metrics import METRICS
+
+FORMAT = 1
+_KEY = "graphcondense"  # one key only: safetensors does not keep the order of several
+_FIELDS = {"structure", "x", "labels", "num_nodes"}
+
+
+def pair_counts(num_nodes: Tensor, directed: bool) -> Tensor:
+    """Bits that the structure of each graph takes: all pairs when directed, else the upper triangle."""
+    return num_nodes * num_nodes if directed else num_nodes * (num_nodes - 1) // 2
+
+
+def payload_bytes(graphs: GraphStore) -> int:
+    """Bytes of the arrays that :func:`write` would store for ``graphs``, without the header.
+
+    Used for condensed and for real graphs alike, so that the two can be compared.
+    """
+    bits = int(pair_counts(graphs.num_nodes, graphs.directed).sum())
+    return (bits + 7) // 8 + graphs.x.numel() * 4 + graphs.y.numel() * 4 + len(graphs) * 4
+
+
+def pack_structure(graphs: GraphStore) -> Tensor:
+    """The edges as bits, graph after graph, row after row; ``[i, j]`` is the edge from ``j`` to ``i``."""
+    counts = pair_counts(graphs.num_nodes, graphs.directed)
+    bits = np.zeros(int(counts.sum()), dtype=np.uint8)
+    source, target = graphs.edge_index
+    graph = graphs.graph_of_node[target]
+    row, col, n = target - graphs.node_ptr[graph], source - graphs.node_ptr[graph], graphs.num_nodes[graph]
+    if not graphs.directed:
+        upper = row < col
+        row, col, n, graph = row[upper], col[upper], n[upper], graph[upper]
+    place = row * n + col if graphs.directed else _row_start(row, n) + col - row - 1
+    bits[(pointers(counts)[graph] + place).numpy()] = 1
+    return torch.from_numpy(np.packbits(bits))
+
+
+def unpack_structure(packed: Tensor, num_nodes: Tensor, directed: bool) -> tuple[Tensor, Tensor]:
+    """Edges (sorted by graph, target and source) and their number a graph: the inverse of :func:`pack_structure`."""
+    counts = pair_counts(num_nodes, directed)
+    starts = pointers(counts)
+    ones = torch.from_numpy(np.flatnonzero(np.unpackbits(packed.numpy(), count=int(counts.sum()))))
+    graph = torch.bucketize(ones, starts[1:], right=True)
+    place, n = ones - starts[graph], num_nodes[graph]
+    if directed:
+        row, col = place // n, place % n
+    else:
+        row = ((2 * n - 1 - torch.sqrt(((2 * n - 1) ** 2 - 8 * place).double())) / 2).long()
+        row = row + (_row_start(row + 1, n) <= place).long() - (_row_start(row, n) > place).long()  # rounding
+        col = place - _row_start(row, n) + row + 1
+        row, col, graph = torch.cat([row, col]), torch.cat([col, row]), graph.repeat(2)
+    shift = pointers(num_nodes)[graph]
+    edges = torch.stack([col + shift, row + shift])
+    order = torch.argsort(edges[1] * int(num_nodes.sum()) + edges[0])
+    return edges[:, order], torch.bincount(graph, minlength=len(num_nodes))
+
+
+def _row_start(row: Tensor, n: Tensor) -> Tensor:
+    """Position of the first pair of ``row`` in the upper triangle of an ``n x n`` matrix."""
+    return row * n - row * (row + 1) // 2
+
+
+def serialise(graphs: GraphStore, header: dict[str, Any]) -> bytes:
+    """The file's content; the same graphs and header always give the same bytes."""
+    graphs = graphs.to("cpu")
+    meta = {"format": FORMAT, "directed": graphs.directed, **header}
+    tensors = {
+        "structure": pack_structure(graphs),
+        "x": graphs.x.contiguous(),
+        "labels": graphs.y.contiguous() if graphs.y.is_floating_point() else graphs.y.int(),
+        "num_nodes": graphs.num_nodes.int(),
+    }
+    blob: bytes = to_safetensors(tensors, {_KEY: json.dumps(meta, sort_keys=True, allow_nan=False)})
+    return blob
+
+
+def write(path: Path, graphs: GraphStore, header: dict[str, Any], *, force: bool = False) -> Path:
+    """Write ``graphs`` to ``path``, all or nothing."""
+    if path.suffix != ".safetensors":
+        raise InputError(f"path={str(path)!r} must end in .safetensors")
+    if path.exists() and not force:
+        raise WouldOverwriteError(f"{path} exists: choose another name, or overwrite it with force=True (--force)")
+    return write_aside(path, serialise(graphs, header))
+
+
+def read(path: Path) -> tuple[GraphStore, dict[str, Any]]:
+    """Read and check a condensed file: the graphs, and the header that was written with them."""
+    if not path.is_file():
+        raise MissingDataError(f"{path} is not there: give the path of a condensed .safetensors file")
+    try:
+        with safe_open(path, framework="pt") as stream:
+            metadata = stream.metadata() or {}
+            if _KEY not in metadata:
+                raise FileFormatError(f"{path} is a safetensors file, but not one that graphcondense wrote")
+            meta = _parse_header(path, metadata[_KEY])
+            if set(stream.keys()) != _FIELDS:
+                raise FileFormatError(f"{path} is damaged: it holds {sorted(stream.keys())}, not {sorted(_FIELDS)}")
+            tensors = {key: stream.get_tensor(key) for key in _FIELDS}
+    except (SafetensorError, OSError) as error:
+        raise FileFormatError(f"{path} is not a condensed file (or is damaged): {error}") from None
+    _check_tensors(path, tensors, meta)
+    num_nodes = tensors["num_nodes"].long()
+    edge_index, edge_counts = unpack_structure(tensors["structure"], num_nodes, meta["directed"])
+    labels = tensors["labels"] if tensors["labels"].is_floating_point() else tensors["labels"].long()
+    graphs = GraphStore(tensors["x"], edge_index, pointers(num_nodes), pointers(edge_counts), labels, meta["directed"])
+    return graphs, {key: meta[key] for key in ("num_classes", "metric", "info")}
+
+
+def _parse_header(path: Path, text: str) -> dict[str, Any]:
+    try:
+        meta = json.loads(text)
+    except (ValueError, RecursionError):
+        raise FileFormatError(f"{path} is damaged: its header is not JSON") from None
+    if not isinstance(meta, dict):
+        raise FileFormatError(f"{path} is damaged: its header is not a JSON object")
+    if meta.get("format") != FORMAT:
+        raise FileFormatError(
+            f"{path} has format {meta.get('format')!r}; this version reads {FORMAT}: update graphcondense"
+        )
+    kinds = {"directed": bool, "num_classes": int, "metric": str, "info": dict}
+    for key, kind in kinds.items():
+        if type(meta.get(key)) is not kind:
+            raise FileFormatError(f"{path} is damaged: header field {key!r} is {meta.get(key)!r}, not {kind.__name__}")
+    if meta["metric"] not in METRICS or not 1 <= meta["num_classes"] <= 1_000_000:
+        raise FileFormatError(f"{path} is damaged: metric {meta['metric']!r} with {meta['num_classes']} classes")
+    return meta
+
+
+def _check_tensors(path: Path, tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
+    structure, x, labels, num_nodes = (tensors[key] for key in ("structure", "x", "labels", "num_nodes"))
+
+    def need(condition: bool, what: str) -> None:
+        if not condition:
+            raise FileFormatError(f"{path} is damaged: {what}")
+
+    need(num_nodes.dtype == torch.int32 and num_nodes.dim() == 1 and num_nodes.numel() > 0, "no node counts")
+    need(int(num_nodes.min()) >= 1, "a graph without nodes")
+    need(x.dtype == torch.float32 and x.dim() == 2 and x.shape[1] > 0, "features that are not a float matrix")
+    need(x.shape[0] == int(num_nodes.long().sum()), "features and node counts disagree")
+    need(bool(torch.isfinite(x).all()), "features that are not finite")
+    # In Python's integers: the count must be right even for sizes that no tensor could hold.
+    bits = sum(n * n if meta["directed"] else n * (n - 1) // 2 for n in num_nodes.tolist())
+    need(structure.dtype == torch.uint8 and structure.dim() == 1, "structure that is not bits")
+    need(structure.numel() == math.ceil(bits / 8), "structure and node counts disagree")
+    need(labels.shape[:1] == num_nodes.shape, "labels and node counts disagree")
+    if labels.is_floating_point():
+        need(
+            labels.dtype == torch.float32 and labels.shape[1:] == (meta["num_classes"],), "soft labels of a wrong shape"
+        )
+        need(bool(((labels >= 0) & (labels <= 1)).all()), "soft labels that are not probabilities")
+    else:
+        need(labels.dtype == torch.int32 and labels.dim() == 1, "labels that are not whole numbers")
+        need(int(labels.min()) >= 0 and int(labels.max()) < meta["num_classes"], "a label that is not a class")

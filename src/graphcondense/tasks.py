@@ -1,0 +1,89 @@
+"""The words: a task is a dataset with its split, its classes and its metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from graphcondense.errors import InputError, check_choice
+from graphcondense.graphs import GraphStore
+from graphcondense.metrics import METRICS
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Positions of the training, validation and test graphs."""
+
+    train: Tensor
+    val: Tensor
+    test: Tensor
+
+    def __post_init__(self) -> None:
+        for name in ("train", "val", "test"):
+            if getattr(self, name).numel() == 0:
+                raise InputError(f"the {name} split has no graph: give it at least one, or let us split the data")
+
+
+@dataclass(frozen=True, eq=False)
+class GraphTask:
+    """Graph classification: many graphs, a label each.
+
+    Args:
+        name: what the dataset is called.
+        graphs: all graphs, with labels 0 to ``num_classes - 1``.
+        split: which graphs are for training, validation and test.
+        num_classes: number of classes.
+        metric: ``"accuracy"``, or ``"roc_auc"`` (two classes, learned as one logit with binary cross-entropy).
+        class_names: the labels as they were before they became 0 to ``num_classes - 1``.
+        notes: what was changed or assumed on the way in, one line each, for the user to read.
+        position_features: columns of ``x`` that hold a node's row and column in a picture, from 0 to 1, if any do.
+        source: what to give ``load`` to have the dataset again, if that is not its name.
+    """
+
+    name: str
+    graphs: GraphStore
+    split: Split
+    num_classes: int
+    metric: str = "accuracy"
+    class_names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+    position_features: tuple[int, int] | None = None
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        check_choice("metric", self.metric, METRICS)
+        if self.metric == "roc_auc" and self.num_classes != 2:
+            raise InputError(f"metric='roc_auc' needs 2 classes, {self.name} has {self.num_classes}: use 'accuracy'")
+
+    @property
+    def num_features(self) -> int:
+        """Width of a node's feature row."""
+        return self.graphs.num_features
+
+    @property
+    def num_outputs(self) -> int:
+        """Outputs of a network for this task: one logit for ROC-AUC, else one a class."""
+        return 1 if self.metric == "roc_auc" else self.num_classes
+
+    @cached_property
+    def train(self) -> GraphStore:
+        """The training graphs."""
+        return self.graphs.subset(self.split.train)
+
+    @cached_property
+    def val(self) -> GraphStore:
+        """The validation graphs."""
+        return self.graphs.subset(self.split.val)
+
+    @cached_property
+    def test(self) -> GraphStore:
+        """The test graphs."""
+        return self.graphs.subset(self.split.test)
+
+    @cached_property
+    def train_class_counts(self) -> Tensor:
+        """Training graphs of each class, ``num_classes``."""
+        return torch.bincount(self.train.y, minlength=self.num_classes)

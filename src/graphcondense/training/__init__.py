@@ -1,0 +1,6 @@
+"""Training: many seeds at once, on real or on condensed graphs."""
+
+from graphcondense.training.losses import graph_losses
+from graphcondense.training.trainer import Progress, Recipe, TrainedNetworks, predict, prediction_batches, train
+
+__all__ = ["Progress", "Recipe", "TrainedNetworks", "graph_losses", "predict", "prediction_batches", "train"]

@@ -1,0 +1,181 @@
+"""Training many networks at once, on real or on condensed graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from graphcondense.errors import InputError, check_at_least, check_count
+from graphcondense.graphs import GraphStore
+from graphcondense.metrics import METRICS
+from graphcondense.models import Network, Parameters
+from graphcondense.real import RealGraphs, SparseBatch
+from graphcondense.seeding import generator
+from graphcondense.training.losses import graph_losses
+
+Progress = Callable[[int, int], None]
+# Hidden layers of a few megabytes stay in the cache; much larger ones take three times as long.
+_CACHED_FLOATS = 2**20
+_MOST_NODES = 2**16
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a network is trained; the defaults are the paper's.
+
+    Args:
+        epochs: passes over the training graphs.
+        batch_size: graphs a step.
+        rate: Adam's learning rate.
+        decay_at: share of the epochs after which the rate falls to a tenth; 1 keeps it.
+        weight_decay: Adam's L2 penalty.
+    """
+
+    epochs: int = 500
+    batch_size: int = 128
+    rate: float = 1e-3
+    decay_at: float = 0.5
+    weight_decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_count("epochs", self.epochs)
+        check_count("batch_size", self.batch_size)
+        check_at_least("weight_decay", self.weight_decay, 0)
+        if not self.rate > 0:
+            raise InputError(f"rate={self.rate!r} must be above zero")
+        if not 0 < self.decay_at <= 1:
+            raise InputError(f"decay_at={self.decay_at!r} must be in (0, 1]: the share of epochs at the full rate")
+
+
+@dataclass(frozen=True)
+class TrainedNetworks:
+    """Weights of each network at its best validation epoch.
+
+    Args:
+        network: what the weights belong to.
+        weights: ``S x ...`` each.
+        statistics: running statistics of batch norm, ``S x F`` each.
+        val_scores: best validation score, ``S``.
+        best_epochs: the epoch (from 1) that reached it first, ``S``.
+    """
+
+    network: Network
+    weights: Parameters
+    statistics: Parameters
+    val_scores: Tensor
+    best_epochs: Tensor
+
+    def outputs(self, graphs: GraphStore) -> Tensor:
+        """Outputs of every network for every graph, ``S x G x O``."""
+        return predict(self.network, self.weights, self.statistics, prediction_batches(self.network, graphs))
+
+    def __len__(self) -> int:
+        return self.val_scores.numel()
+
+
+def train(
+    network: Network,
+    graphs: GraphStore,
+    val: GraphStore,
+    seeds: Sequence[int],
+    recipe: Recipe,
+    metric: str,
+    progress: Progress | None = None,
+) -> TrainedNetworks:
+    """Train one network a seed, all together: stacked weights, one pass.
+
+    The result for a seed does not depend on which other seeds are trained beside it: a seed decides a network's
+    starting weights, and the order of the batches is the same for all.
+
+    Args:
+        network: what to train.
+        graphs: the training graphs.
+        val: the validation graphs, which choose the epoch whose weights are kept (the first of equals).
+        seeds: one a network.
+        recipe: epochs, rates, batches.
+        metric: what validation measures.
+        progress: called with epochs done and epochs in all.
+    """
+    weights = {name: weight.to(graphs.x.device) for name, weight in network.draw_seeds(seeds).items()}
+    for weight in weights.values():
+        weight.requires_grad_()
+    statistics = {name: value.to(graphs.x.device) for name, value in network.fresh_statistics(len(seeds)).items()}
+    optimiser = torch.optim.Adam(list(weights.values()), recipe.rate, weight_decay=recipe.weight_decay, fused=True)
+    batches = _TrainingBatches(network.prepare(graphs), recipe.batch_size)
+    val_batches = prediction_batches(network, val)
+    best = _Best(weights, statistics, len(seeds))
+    for epoch in range(recipe.epochs):
+        if epoch == int(recipe.epochs * recipe.decay_at):
+            for group in optimiser.param_groups:
+                group["lr"] = recipe.rate / 10
+        for batch in batches.epoch(epoch):
+            optimiser.zero_grad()
+            losses = graph_losses(network(weights, batch, statistics), batch.y)
+            torch.autograd.backward(losses.mean(-1).sum())
+            optimiser.step()
+        scores = METRICS[metric](predict(network, weights, statistics, val_batches), val.y)
+        best.update(scores, epoch + 1, weights, statistics)
+        if progress is not None:
+            progress(epoch + 1, recipe.epochs)
+    return TrainedNetworks(network, best.weights, best.statistics, best.scores, best.epochs)
+
+
+def prediction_batches(network: Network, graphs: GraphStore) -> list[SparseBatch]:
+    """Batches whose hidden layers fit into memory."""
+    real = network.prepare(graphs)
+    sizes = ((graphs.node_ptr[1:] - 1) // _MOST_NODES).unique(return_counts=True)[1].tolist()
+    return [real.batch(index) for index in torch.arange(len(graphs), device=graphs.x.device).split(sizes)]
+
+
+@torch.no_grad()
+def predict(network: Network, weights: Parameters, statistics: Parameters, batches: list[SparseBatch]) -> Tensor:
+    """Outputs, ``R x G x O``."""
+    replicas = len(weights["head.weight"])
+    columns = []
+    for batch in batches:
+        together = max(1, _CACHED_FLOATS // (batch.largest_level * network.config.hidden))
+        parts = [slice(start, start + together) for start in range(0, replicas, together)]
+        columns.append(torch.cat([network(_part(weights, p), batch, _part(statistics, p), False) for p in parts]))
+    return torch.cat(columns, dim=1)
+
+
+def _part(values: Parameters, replicas: slice) -> Parameters:
+    return {name: value[replicas] for name, value in values.items()}
+
+
+class _TrainingBatches:
+    """The batches of each epoch, in an order that depends on the epoch alone."""
+
+    def __init__(self, real: RealGraphs, batch_size: int) -> None:
+        self.real, self.batch_size = real, batch_size
+        self.whole = real.batch() if len(real.graphs) <= batch_size else None
+
+    def epoch(self, epoch: int) -> Iterator[SparseBatch]:
+        if self.whole is not None:
+            yield self.whole
+            return
+        order = torch.randperm(len(self.real.graphs), generator=generator(epoch, "order of training"))
+        for part in order.to(self.real.graphs.x.device).split(self.batch_size):
+            yield self.real.batch(part)
+
+
+class _Best:
+    """Weights of each network at its best validation epoch so far."""
+
+    def __init__(self, weights: Parameters, statistics: Parameters, replicas: int) -> None:
+        self.weights = {name: weight.detach().clone() for name, weight in weights.items()}
+        self.statistics = {name: value.clone() for name, value in statistics.items()}
+        self.scores = torch.full((replicas,), -1.0, dtype=torch.float64)
+        self.epochs = torch.zeros(replicas, dtype=torch.long)
+
+    def update(self, scores: Tensor, epoch: int, weights: Parameters, statistics: Parameters) -> None:
+        better = scores.cpu() > self.scores
+        if not bool(better.any()):
+            return
+        self.scores[better], self.epochs[better] = scores.cpu()[better], epoch
+        for kept, current in ((self.weights, weights), (self.statistics, statistics)):
+            for name, value in current.items():
+                kept[name][better] = value.detach()[better]
