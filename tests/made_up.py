@@ -39,7 +39,7 @@ def toy_task(graphs: int = 120, seed: int = 0, metric: str = "accuracy") -> Grap
         label = position % 2
         nodes = int(torch.randint(4, 9, (1,), generator=source))
         graph = random_graph(source, nodes, kinds=4, density=0.2 + 0.5 * label, label=label)
-        flip = torch.rand(nodes, generator=source) < 0.4
+        flip = torch.rand(nodes, generator=source) < 0.7
         graph.x[flip] = torch.eye(4)[label]
         data.append(graph)
     return graph_task(data, name="toy", metric=metric)

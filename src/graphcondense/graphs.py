@@ -29,7 +29,7 @@ def ranges(starts: Tensor, counts: Tensor) -> Tensor:
     return torch.arange(shift.numel(), device=shift.device) + shift
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GraphStore:
     """Many graphs in flat arrays; graph ``g`` owns nodes ``node_ptr[g]:node_ptr[g + 1]`` and the edges likewise.
 
@@ -101,6 +101,10 @@ class GraphStore:
 
     def __len__(self) -> int:
         return self.num_graphs
+
+    def __repr__(self) -> str:
+        nodes, edges = int(self.node_ptr[-1]), int(self.num_edges.sum())
+        return f"GraphStore({len(self)} graphs, {nodes} nodes, {edges} edges, {self.num_features} features)"
 
     def __getitem__(self, index: int) -> Data:
         if not -len(self) <= index < len(self):

@@ -27,7 +27,7 @@ class Split:
                 raise InputError(f"the {name} split has no graph: give it at least one, or let us split the data")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GraphTask:
     """Graph classification: many graphs, a label each.
 
@@ -57,6 +57,12 @@ class GraphTask:
         check_choice("metric", self.metric, METRICS)
         if self.metric == "roc_auc" and self.num_classes != 2:
             raise InputError(f"metric='roc_auc' needs 2 classes, {self.name} has {self.num_classes}: use 'accuracy'")
+
+    def __repr__(self) -> str:
+        parts = f"{len(self.split.train)}/{len(self.split.val)}/{len(self.split.test)} graphs"
+        return (
+            f"GraphTask({self.name}, {parts}, {self.num_features} features, {self.num_classes} classes, {self.metric})"
+        )
 
     @property
     def num_features(self) -> int:

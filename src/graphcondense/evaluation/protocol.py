@@ -119,7 +119,7 @@ def evaluate(
 
 
 def _seeds(seeds: int | Sequence[int]) -> list[int]:
-    if isinstance(seeds, int):
+    if not isinstance(seeds, Sequence):
         check_count("seeds", seeds)
         return list(range(seeds))
     if not seeds:
