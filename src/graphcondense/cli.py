@@ -40,7 +40,7 @@ app = typer.Typer(
 P = ParamSpec("P")
 
 DatasetArgument = Annotated[
-    str, typer.Argument(metavar="[DATASET]", help="Name of a dataset (see `datasets`), or a folder in TU format.")
+    str, typer.Argument(metavar="DATASET", help="Name of a dataset (see `datasets`), or a folder in TU format.")
 ]
 DataRoot = Annotated[Path | None, typer.Option(help="Where the datasets are; else $GRAPHCONDENSE_DATA.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
@@ -390,5 +390,13 @@ def options(
 
 
 def main() -> None:
-    """Entry point."""
-    app()
+    """Entry point: a wrong option, too, gets one line and exit code 2."""
+    try:
+        code = app(standalone_mode=False)
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        if error.format_message():  # empty when there was no command and the help was printed
+            say(f"error: {error.format_message()} (graphcondense --help lists commands and options)")
+        code = 2
+    sys.exit(code)

@@ -41,6 +41,7 @@ class Method(ABC):
 
     def condense(self, task: GraphTask, callbacks: Sequence[Callback] = ()) -> CondensedDataset:
         """The condensed dataset, with all settings and what it came from in ``info``."""
+        self.check(task)
         graphs, history = self._condense(task, callbacks)
         info = {
             "dataset": task.name,
@@ -56,6 +57,9 @@ class Method(ABC):
             "versions": versions(),
         }
         return CondensedDataset(graphs, task.num_classes, task.metric, json_safe(info), history)
+
+    def check(self, task: GraphTask) -> None:
+        """Raise if ``task`` cannot give what the settings ask for; cheap, so that a long run fails before it starts."""
 
     @abstractmethod
     def _condense(self, task: GraphTask, callbacks: Sequence[Callback]) -> tuple[GraphStore, list[dict[str, float]]]:

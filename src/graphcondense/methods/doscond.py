@@ -96,12 +96,21 @@ class DosCond(Method):
         """
         return float(max(self.final_temperature, self.final_temperature ** (iteration / self.annealing)))
 
-    def _condense(self, task: GraphTask, callbacks: Sequence[Callback]) -> tuple[GraphStore, list[dict[str, float]]]:
-        nodes = self.nodes or round(float(task.graphs.num_nodes.double().mean()))
-        start = choose_at_random(task, self.graphs_per_class, generator(self.seed, "start"), most_nodes=nodes)
-        synthetic = SyntheticGraphs(
-            task.train.subset(start), task.num_classes, nodes, pad=self.pad, strength=self.logit_strength
+    def check(self, task: GraphTask) -> None:
+        """There must be enough graphs that are small enough to start from."""
+        self._start(task)
+
+    def _nodes(self, task: GraphTask) -> int:
+        return self.nodes or round(float(task.graphs.num_nodes.double().mean()))
+
+    def _start(self, task: GraphTask) -> Tensor:
+        return choose_at_random(
+            task, self.graphs_per_class, generator(self.seed, "start"), most_nodes=self._nodes(task)
         )
+
+    def _condense(self, task: GraphTask, callbacks: Sequence[Callback]) -> tuple[GraphStore, list[dict[str, float]]]:
+        start = task.train.subset(self._start(task))
+        synthetic = SyntheticGraphs(start, task.num_classes, self._nodes(task), self.pad, self.logit_strength)
         objective = _Objective(self, task, synthetic)
         optimisers = self._optimisers(synthetic, 1.0)
         hooks, history = Callbacks(callbacks), []

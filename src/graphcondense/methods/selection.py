@@ -61,9 +61,15 @@ class RandomSelection(Method):
 
     name: ClassVar[str] = "random"
 
+    def check(self, task: GraphTask) -> None:
+        """There must be as many graphs as asked for."""
+        self._choose(task)
+
+    def _choose(self, task: GraphTask) -> Tensor:
+        return choose_at_random(task, self.graphs_per_class, generator(self.seed, "selection"))
+
     def _condense(self, task: GraphTask, callbacks: Sequence[Callback]) -> tuple[GraphStore, list[dict[str, float]]]:
-        index = choose_at_random(task, self.graphs_per_class, generator(self.seed, "selection"))
-        return task.train.subset(index), []
+        return task.train.subset(self._choose(task)), []
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -144,6 +144,8 @@ def run_grid(
         advance_cell: with one job, called with the steps of the running cell.
     """
     check_count("jobs", jobs)
+    for cell in cells:
+        cell.method.check(task)
     done = _finished(cells, task, folder, resume=resume, force=force)
     rest = [cell for cell in cells if cell.stem not in done]
 

@@ -1,0 +1,562 @@
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import save as to_safetensors
+from typer.testing import CliRunner
+
+from graphcondense import cli
+from graphcondense.cli import app
+from graphcondense.evaluation import Protocol
+from graphcondense.models import NetworkConfig
+from graphcondense.presets import Preset, preset
+from graphcondense.synthetic import CondensedDataset
+from graphcondense.tasks import GraphTask
+from graphcondense.training import Recipe
+from tests.made_up import random_store
+
+CONDENSE_KEYS = {"file", "seconds", "iterations", "graphs", "nodes", "edges", "bytes", "original_bytes"}
+EVALUATE_KEYS = {"metric", "mean", "std", "per_seed", "seconds"}
+ROW_KEYS = {
+    "dataset",
+    "method",
+    "graphs_per_class",
+    "metric",
+    "mean",
+    "std",
+    "runs",
+    "condense_seconds",
+    "evaluate_seconds",
+    "bytes",
+}
+
+
+@pytest.fixture(autouse=True)
+def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test works in a folder of its own, and finds no dataset but the embedded one and its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GRAPHCONDENSE_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("GRAPHCONDENSE_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Presets with a small network that is trained for 3 epochs and condenses for 2 iterations."""
+
+    def find(name: str, task: GraphTask) -> Preset:
+        chosen = preset(name, task)
+        return replace(
+            chosen,
+            network=replace(chosen.network, hidden=8, layers=2),
+            condense=chosen.condense | {"iterations": 2, "real_batch": 8},
+            recipe=replace(chosen.recipe, epochs=3),
+        )
+
+    monkeypatch.setattr(cli, "find_preset", find)
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> str:
+    """A TU folder with 40 paths of 2 to 4 nodes, classes 5 and 7; returns its path as a user would type it."""
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    edges, indicator, node_labels, graph_labels = [], [], [], []
+    for graph in range(40):
+        first, size = len(indicator) + 1, 2 + graph // 2 % 3
+        for node in range(first, first + size - 1):
+            edges += [f"{node}, {node + 1}", f"{node + 1}, {node}"]
+        indicator += [graph + 1] * size
+        node_labels += [graph % 2] + [2] * (size - 1)
+        graph_labels.append(5 + 2 * (graph % 2))
+    parts = {"A": edges, "graph_indicator": indicator, "node_labels": node_labels, "graph_labels": graph_labels}
+    for part, lines in parts.items():
+        (folder / f"TINY_{part}.txt").write_text("".join(f"{line}\n" for line in lines))
+    return "./tiny"
+
+
+def run(*arguments: object) -> Any:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def run_json(*arguments: object) -> dict[str, Any]:
+    """The one JSON object that a command prints on standard output."""
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.count("\n") == 1
+    value = json.loads(result.stdout)
+    assert isinstance(value, dict)
+    return value
+
+
+def run_error(*arguments: object) -> str:
+    """The one line of error that a command prints on standard error; notes about the dataset may come before."""
+    result = run(*arguments)
+    assert result.exit_code == 2, (result.exit_code, result.exception)
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    *notes, line = result.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert not any(note.startswith("error") for note in notes)
+    return str(line.removeprefix("error: "))
+
+
+def run_main(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    """Exit code of the installed program's own entry point."""
+    monkeypatch.setattr(sys, "argv", ["graphcondense", *arguments])
+    with pytest.raises(SystemExit) as leave:
+        cli.main()
+    return int(leave.value.code or 0)
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+# --- the whole way ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("small")
+def test_the_whole_way_on_a_folder_of_ones_own(tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = run_json("condense", tiny, "-n", 2, "--out", "run", "--seed", 3)
+    assert set(made) >= CONDENSE_KEYS
+    assert (made["dataset"], made["method"], made["seed"], made["iterations"]) == ("TINY", "doscond", 3, 2)
+    assert (made["graphs"], made["graphs_per_class"]) == (4, [2, 2])
+    assert made["bytes"] == Path(made["file"]).stat().st_size
+    assert made["original_bytes"] > 0
+
+    # The file knows where its dataset is, from wherever it is judged.
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    scores = run_json("evaluate", "../run", "--seeds", 3)
+    assert set(scores) >= EVALUATE_KEYS
+    assert scores["dataset"] == "TINY" and scores["metric"] == "accuracy"
+    assert len(scores["per_seed"]) == 3
+    assert scores["mean"] == pytest.approx(sum(scores["per_seed"]) / 3)
+    by_file = run_json("evaluate", "../run/condensed.safetensors", "--seeds", 3, "--dataset", "../tiny")
+    assert by_file["per_seed"] == scores["per_seed"]
+
+    facts = run_json("inspect", "../run")
+    assert (facts["graphs"], facts["nodes"], facts["edges"]) == (4, made["nodes"], made["edges"])
+    assert facts["bytes"] == made["bytes"]
+    assert facts["classes"] == ["5", "7"]
+    assert facts["settings"]["seed"] == 3
+    assert facts["source"] == str(tmp_path / "tiny")
+
+    table = run_json(
+        "compare", "../tiny", "-n", "1,2", "--methods", "whole,random,doscond", "--condense-seeds", 2, "--eval-seeds", 2
+    )
+    assert [(row["method"], row["graphs_per_class"], row["runs"]) for row in table["rows"]] == [
+        ("whole", None, 2),
+        ("random", 1, 4),
+        ("random", 2, 4),
+        ("doscond", 1, 4),
+        ("doscond", 2, 4),
+    ]
+    assert all(set(row) >= ROW_KEYS for row in table["rows"])
+    assert Path(table["folder"]) == Path("runs/compare-TINY-default")
+    assert len(list(Path(table["folder"]).glob("*.json"))) == 9
+
+
+@pytest.mark.usefixtures("small")
+def test_the_same_seed_gives_the_same_file_bit_for_bit(tiny: str) -> None:
+    files = [
+        Path(run_json("condense", tiny, "-n", 2, "--seed", seed, "--out", name)["file"]).read_bytes()
+        for name, seed in (("a", 0), ("b", 0), ("c", 1))
+    ]
+    assert files[0] == files[1] != files[2]
+
+
+@pytest.mark.usefixtures("small")
+def test_networks_are_judged_side_by_side(tiny: str) -> None:
+    run_json("condense", tiny, "-n", 2, "--method", "random", "--out", "run")
+    scores = run_json("evaluate", "run", "--models", "gin, mlp,gin", "--seeds", 2)
+    assert list(scores["models"]) == ["gin", "mlp"]
+    assert scores["per_seed"] == scores["models"]["gin"]["per_seed"]
+    own = run_json("evaluate", "run", "--seeds", 2)
+    assert list(own["models"]) == ["gcn"]
+
+
+@pytest.mark.usefixtures("small")
+def test_options_reach_the_method(tiny: str) -> None:
+    made = run_json(
+        "condense", tiny, "-n", 1, "--out", "run", "--iterations", 3, "--real-batch", "all", "--model", "gin",
+        "--graph-nodes", 5, "--preset", "paper", "--set", "feature_rate=0.5", "--set", "match=joint",
+    )  # fmt: skip
+    settings = made["settings"]
+    assert (settings["iterations"], settings["real_batch"], settings["nodes"], settings["pad"]) == (3, "all", 5, True)
+    assert (settings["feature_rate"], settings["match"], settings["network"]["kind"]) == (0.5, "joint", "gin")
+    assert (made["preset"], made["nodes"]) == ("paper", 10)
+
+
+@pytest.mark.usefixtures("small")
+def test_the_embedded_dataset_is_used_where_none_is_named() -> None:
+    made = run_json("condense", "-n", 1, "--method", "random")
+    assert (made["dataset"], made["graphs"]) == ("digits", 10)
+    assert Path(made["file"]) == Path("runs/digits-random-1-0/condensed.safetensors")
+
+
+def test_datasets_says_what_is_at_hand(tmp_path: Path, tiny: str) -> None:
+    before = run_json("datasets")
+    assert before["data_root"] == str(tmp_path / "data")
+    available = {row["name"]: row["available"] for row in before["datasets"]}
+    assert available.pop("digits") is True
+    assert {"MUTAG", "NCI1", "DD", "ogbg-molbace", "ogbg-molbbbp", "ogbg-molhiv", "CIFAR10"} == set(available)
+    assert not any(available.values())
+    (mutag,) = (row for row in before["datasets"] if row["name"] == "MUTAG")
+    assert mutag["missing"] and all(path.startswith(str(tmp_path / "data")) for path in mutag["missing"])
+
+    for path in mutag["missing"]:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text("")
+    after = {row["name"]: row for row in run_json("datasets")["datasets"]}
+    assert after["MUTAG"]["available"] is True and after["MUTAG"]["missing"] == []
+    assert after["NCI1"]["available"] is False
+    elsewhere = {row["name"]: row for row in run_json("datasets", "--data-root", tmp_path / "other")["datasets"]}
+    assert elsewhere["MUTAG"]["available"] is False
+
+
+@pytest.mark.usefixtures("small")
+def test_quickstart_needs_nothing_and_says_what_to_try_next() -> None:
+    result = run("quickstart")
+    assert result.exit_code == 0
+    assert "What to try next" in result.stdout
+    for line in result.stdout.splitlines():
+        if line.startswith("  graphcondense inspect"):
+            file = Path(line.split()[2])
+            assert len(CondensedDataset.load(file)) == 100
+            break
+    else:
+        pytest.fail("no file named to inspect")
+    rows = run_json("quickstart")["rows"]
+    assert [row["method"] for row in rows] == ["whole", "random", "doscond"]
+    assert all(set(row) >= ROW_KEYS for row in rows)
+
+
+# --- for people to read ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("small")
+def test_what_people_read_fits_into_80_columns(tiny: str) -> None:
+    outputs = [
+        run("condense", tiny, "-n", 2, "--out", "run"),
+        run("evaluate", "run", "--seeds", 2, "--models", "gcn,sage"),
+        run("inspect", "run"),
+        run("compare", tiny, "-n", "1", "--condense-seeds", 1, "--eval-seeds", 2, "--out", "grid"),
+        run("datasets"),
+    ]
+    for result in outputs:
+        assert result.exit_code == 0
+        assert "…" not in result.stdout
+        lines = [line for line in result.stdout.splitlines() if "Data root" not in line]  # a path is not broken
+        assert max(len(line) for line in lines) <= 80
+    condensed, judged, inspected, compared, _ = (" ".join(result.stdout.split()) for result in outputs)
+    assert "4 graphs" in condensed and "graphcondense evaluate run" in condensed
+    assert "TINY: accuracy (%)" in judged and "sage" in judged
+    assert "settings.seed 0" in inspected and "of the original)" in inspected
+    assert "doscond 1 " in compared and "whole all " in compared
+
+
+def test_what_was_assumed_of_a_dataset_is_said_on_standard_error(tiny: str) -> None:
+    result = run("condense", tiny, "-n", 1, "--method", "random", "--json")
+    assert "TINY: labels numbered anew: 5 -> 0, 7 -> 1" in result.stderr.splitlines()
+    assert "TINY: " not in result.stdout
+
+
+def test_version() -> None:
+    result = run("--version")
+    assert result.exit_code == 0
+    name, number = result.stdout.split()
+    assert name == "graphcondense" and number[0].isdigit()
+
+
+@pytest.mark.parametrize("command", ["datasets", "condense", "evaluate", "compare", "inspect"])
+def test_every_command_has_help_and_json(command: str) -> None:
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert "--json" in result.stdout
+
+
+def test_a_picture_is_drawn_and_not_overwritten(tiny: str) -> None:
+    run_json("condense", tiny, "-n", 2, "--method", "random", "--out", "run")
+    run_json("inspect", "run", "--picture", "a.svg")
+    assert ElementTree.parse("a.svg").getroot().tag.endswith("svg")
+    Path("a.svg").write_text("mine")
+    assert "a.svg exists" in run_error("inspect", "run", "--picture", "a.svg")
+    assert Path("a.svg").read_text() == "mine"
+    run_json("inspect", "run", "--picture", "a.svg", "--force")
+    assert Path("a.svg").read_text() != "mine"
+
+
+# --- nothing is lost -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("small")
+def test_a_run_is_not_overwritten_unless_forced(tiny: str, tmp_path: Path) -> None:
+    run_json("condense", tiny, "-n", 1, "--out", "run")
+    before = snapshot(tmp_path / "run")
+    assert run_error("condense", tiny, "-n", 2, "--out", "run").startswith("run is not empty")
+    assert snapshot(tmp_path / "run") == before
+    assert run_json("condense", tiny, "-n", 2, "--out", "run", "--force")["graphs"] == 4
+    assert snapshot(tmp_path / "run") != before
+
+
+@pytest.mark.usefixtures("small")
+def test_a_comparison_is_continued_or_replaced_only_when_asked(tiny: str, tmp_path: Path) -> None:
+    grid = ("compare", tiny, "-n", 1, "--methods", "random", "--condense-seeds", 1, "--eval-seeds", 2, "--out", "grid")
+    rows = run_json(*grid)["rows"]
+    before = snapshot(tmp_path / "grid")
+    assert "has 1 of these 1 cells" in run_error(*grid)
+    assert run_json(*grid, "--resume")["rows"] == rows
+    assert snapshot(tmp_path / "grid") == before
+    run_json(*grid, "--force")
+    assert snapshot(tmp_path / "grid") != before  # seconds differ
+
+
+@pytest.mark.parametrize("out", ["file", "file/below"])
+@pytest.mark.parametrize("command", ["condense", "compare"])
+def test_a_folder_that_cannot_be_one_is_found_out_before_any_work(
+    tiny: str, command: str, out: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("file").write_text("mine")
+
+    def work(*_: Any, **__: Any) -> None:
+        pytest.fail("work was done")
+
+    monkeypatch.setattr(cli, "condense_with", work)
+    monkeypatch.setattr("graphcondense.runs.grid.run_cell", work)
+    assert "file" in run_error(command, tiny, "-n", 1, "--out", out)
+    assert Path("file").read_text() == "mine"
+
+
+# --- wrong input -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["condense", "digitz"], "unknown dataset 'digitz': did you mean 'digits'?"),
+        (["condense", "./nowhere"], "nowhere"),
+        (["condense", "MUTAG"], "MUTAG"),
+        (["condense", "TINY", "--method", "doscnd"], "unknown method 'doscnd': did you mean 'doscond'?"),
+        (["condense", "TINY", "--preset", "papr"], "unknown preset 'papr': did you mean 'paper'?"),
+        (["condense", "TINY", "--model", "gim"], "unknown model 'gim': did you mean 'gin'?"),
+        (["condense", "TINY", "--set", "feature_ratee=1"], "did you mean 'feature_rate'?"),
+        (["condense", "TINY", "--set", "feature_rate"], "--set 'feature_rate' is not NAME=VALUE"),
+        (["condense", "TINY", "--set", "=1"], "--set '=1' is not NAME=VALUE"),
+        (["condense", "TINY", "--set", "feature_rate=fast"], "feature_rate='fast' must be a number"),
+        (["condense", "TINY", "--set", "final_temperature=low"], "final_temperature='low'"),
+        (["condense", "TINY", "--set", "network=gin"], "network"),
+        (["condense", "TINY", "--method", "random", "--iterations", "5"], "no setting 'iterations'"),
+        (["condense", "TINY", "-n", "0"], "graphs_per_class=0 must be a whole number of at least 1"),
+        (["condense", "TINY", "-n", "17"], "graphs_per_class=17 is more than the 16 training graphs of class"),
+        (["condense", "TINY", "--graph-nodes", "1", "-n", "1"], "(--graph-nodes 2)"),
+        (["condense", "TINY", "--seed", "-1"], "seed=-1"),
+        (["condense", "TINY", "--iterations", "0"], "iterations=0"),
+        (["condense", "TINY", "--real-batch", "some"], "--real-batch 'some'"),
+        (["condense", "TINY", "--real-batch", "0"], "real_batch=0"),
+        (["condense", "TINY", "--threads", "0"], "--threads 0 must be at least 1"),
+        (["compare", "TINY", "-n", "1,x"], "-n '1,x' must be whole numbers separated by commas"),
+        (["compare", "TINY", "-n", ","], "-n ','"),
+        (["compare", "TINY", "-n", "0"], "graphs_per_class=0"),
+        (["compare", "TINY", "-n", "500", "--methods", "random", "--eval-seeds", "1"], "more than the 16 training"),
+        (["compare", "TINY", "--methods", "randm"], "unknown method 'randm': did you mean 'random'?"),
+        (["compare", "TINY", "--model", "gim"], "unknown model 'gim': did you mean 'gin'?"),
+        (["compare", "TINY", "--jobs", "0"], "jobs=0"),
+        (["compare", "TINY", "--eval-seeds", "0"], "eval_seeds=0"),
+        (["compare", "TINY", "--set", "iteration=3", "--methods", "random", "-n", "1"], "iteration"),
+        (["compare", "TINY", "--preset", "best"], "unknown preset 'best'"),
+        (["evaluate", "nowhere"], "nowhere is not there"),
+        (["inspect", "nowhere"], "nowhere is not there"),
+        (["evaluate", "."], "holds no condensed.safetensors"),
+        (["inspect", "x" * 300], "xxx"),
+    ],
+    ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else "",
+)
+@pytest.mark.usefixtures("small")
+def test_wrong_input_is_one_line_and_leaves_nothing_behind(
+    tiny: str, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    before = snapshot(tmp_path)
+    assert message in run_error(*(tiny if argument == "TINY" else argument for argument in arguments))
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["seed", "iterations", "nodes", "graphs_per_class", "real_batch"])
+@pytest.mark.usefixtures("small")
+def test_a_setting_that_has_an_option_of_its_own_may_be_set_too(tiny: str, name: str) -> None:
+    made = run_json("condense", tiny, "--out", "run", "--set", f"{name}=4")
+    assert made["settings"][name] == 4
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["condense", "-n", "ten"],
+        ["condense", "--nonsense"],
+        ["evaluate"],
+        ["condens"],
+        ["evaluate", "run", "--seeds", "1.5"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_options_are_one_line_too(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_main(monkeypatch, *arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Traceback" not in captured.err
+    assert len(captured.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", ["evaluate", "inspect"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", b"1,2,3"),
+        ("a.safetensors", b""),
+        ("a.safetensors", b"graphs"),
+        ("a.safetensors", pickle.dumps({"x": 1})),
+        ("condensed.safetensors", bytes(64)),
+    ],
+)
+def test_a_file_that_is_not_ours_is_one_line(command: str, name: str, content: bytes) -> None:
+    Path(name).write_bytes(content)
+    assert f"{name} is not a condensed file" in run_error(command, name)
+
+
+ODD_INFO: list[dict[str, Any]] = [
+    {"evaluation": 5},
+    {"evaluation": {"network": 5}},
+    {"evaluation": {"network": {"kind": "gcn"}, "recipe": {"epochs": "many"}}},
+    {"source": 5},
+    {"original_bytes": 0},
+    {"original_bytes": "few"},
+    {"bytes": "lots"},
+    {"dataset": "[/b]"},
+    {"dataset": "\ud800"},
+    {"classes": ["\ud800", "b"]},
+    {"classes": 5},
+    {"position_features": [98, 99]},
+    {"position_features": "xy"},
+    {"last": {"loss": float("inf")}},
+]
+
+
+@pytest.mark.parametrize("info", ODD_INFO, ids=lambda info: json.dumps(info)[:60])
+@pytest.mark.parametrize("command", ["evaluate", "inspect", "draw"])
+def test_odd_notes_in_a_file_never_end_in_a_traceback(tiny: str, command: str, info: dict[str, Any]) -> None:
+    protocol = Protocol(NetworkConfig(hidden=4, layers=1), Recipe(epochs=2))
+    plain = {"source": tiny, "evaluation": protocol.to_dict()}
+    good = CondensedDataset(random_store(4), 2).save("good.safetensors")
+    with safe_open(good, framework="pt") as stream:
+        tensors = {key: stream.get_tensor(key) for key in stream.keys()}  # noqa: SIM118
+        header = json.loads(stream.metadata()["graphcondense"])
+    text = json.dumps(header | {"info": plain | info})
+    Path("a.safetensors").write_bytes(to_safetensors(tensors, {"graphcondense": text}))
+    arguments = {
+        "evaluate": ["evaluate", "a.safetensors", "--seeds", "1", "--json"],
+        "inspect": ["inspect", "a.safetensors"],
+        "draw": ["inspect", "a.safetensors", "--picture", "a.svg", "--json"],
+    }
+    result = run(*arguments[command])
+    assert result.exit_code in (0, 2), repr(result.exception)
+
+
+@pytest.mark.usefixtures("small")
+def test_graphs_of_another_dataset_are_refused(tiny: str) -> None:
+    # Both have 3 features a node, but 2 classes are not 10.
+    run_json("condense", tiny, "-n", 1, "--method", "random", "--out", "run")
+    assert "classes" in run_error("evaluate", "run", "--dataset", "digits")
+
+
+def test_a_file_that_does_not_say_where_it_comes_from_needs_a_dataset() -> None:
+    CondensedDataset(random_store(4), 2).save("a.safetensors")
+    assert "give --dataset" in run_error("evaluate", "a.safetensors")
+
+
+def test_a_dataset_that_has_gone_is_named(tiny: str, tmp_path: Path) -> None:
+    run_json("condense", tiny, "-n", 1, "--method", "random", "--out", "run")
+    (tmp_path / "tiny").rename(tmp_path / "moved")
+    assert str(tmp_path / "tiny") in run_error("evaluate", "run")
+
+
+@pytest.mark.parametrize("name", ["[bold]x", "[red]", ":bug:"])
+def test_a_message_is_printed_as_it_is(name: str) -> None:
+    assert run_error("condense", name).startswith(f"unknown dataset {name!r}")
+
+
+# --- leaving ---------------------------------------------------------------------------------------------------------
+
+
+def raising(error: BaseException) -> Callable[..., None]:
+    def work(*_: Any, **__: Any) -> None:
+        raise error
+
+    return work
+
+
+def test_an_interrupt_leaves_with_130(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "condense_with", raising(KeyboardInterrupt()))
+    result = run("condense", tiny, "-n", 1, "--out", "run", "--json")
+    assert result.exit_code == 130
+    assert result.stdout == ""
+    assert result.stderr.splitlines()[-1] == "interrupted"
+    assert not Path("run").exists()
+
+
+def test_our_own_mistakes_leave_with_1(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "condense_with", raising(RuntimeError("bug")))
+    result = run("condense", tiny, "-n", 1, "--out", "run")
+    assert result.exit_code == 1
+    assert isinstance(result.exception, RuntimeError)
+
+
+def test_threads_are_set(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(torch, "set_num_threads", asked.append)
+    run_json("condense", tiny, "-n", 1, "--method", "random", "--threads", 3)
+    assert asked == [3]
+
+
+# --- as a program ----------------------------------------------------------------------------------------------------
+
+
+def program(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "graphcondense", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env=os.environ | {"OMP_NUM_THREADS": "1"}
+    )
+
+
+def test_another_process_writes_the_same_file(tiny: str) -> None:
+    here = run_json("condense", tiny, "-n", 2, "--iterations", 2, "--out", "here")
+    result = program("condense", tiny, "-n", "2", "--iterations", "2", "--out", "there", "--json")
+    assert result.returncode == 0
+    there = json.loads(result.stdout)
+    assert result.stdout.count("\n") == 1
+    assert Path(here["file"]).read_bytes() == Path(there["file"]).read_bytes()
+    assert NetworkConfig(**there["settings"]["network"]) == NetworkConfig()
+    evaluation = CondensedDataset.load(there["file"]).info["evaluation"]
+    assert Recipe(**evaluation["recipe"]) == Recipe()
+
+
+def test_an_error_of_the_program_is_one_line_and_exit_code_2() -> None:
+    result = program("inspect", "nowhere.safetensors")
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr == (
+        "error: nowhere.safetensors is not there: give the path of a condensed .safetensors file\n"
+    )

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+import torch
+
+from graphcondense.errors import InputError
+from graphcondense.tasks import GraphTask, Split
+from tests.made_up import random_store
+
+PARTS = {"train": torch.tensor([5, 0, 1, 2]), "val": torch.tensor([3]), "test": torch.tensor([4])}
+
+
+def a_task(**changes: Any) -> GraphTask:
+    values: dict[str, Any] = {"name": "toy", "graphs": random_store(6), "split": Split(**PARTS), "num_classes": 2}
+    return GraphTask(**(values | changes))
+
+
+@pytest.mark.parametrize("part", ["train", "val", "test"])
+def test_a_split_without_graphs_is_named(part: str) -> None:
+    with pytest.raises(InputError, match=f"the {part} split has no graph"):
+        Split(**{**PARTS, part: torch.tensor([], dtype=torch.long)})
+
+
+def test_the_parts_are_the_graphs_of_the_split_in_its_order() -> None:
+    task = a_task()
+    for name, index in PARTS.items():
+        part = getattr(task, name)
+        assert len(part) == len(index)
+        for graph, position in zip(part, index.tolist(), strict=True):
+            assert torch.equal(graph.x, task.graphs[position].x)
+            assert torch.equal(graph.edge_index, task.graphs[position].edge_index)
+    assert task.train is task.train
+
+
+def test_class_counts_are_of_the_training_graphs_and_count_missing_classes() -> None:
+    task = a_task(num_classes=3)
+    # Classes take turns over positions 0 to 5; 5, 0, 1, 2 are for training.
+    assert task.train_class_counts.tolist() == [2, 2, 0]
+
+
+def test_a_network_has_one_output_for_roc_auc_and_else_one_a_class() -> None:
+    assert a_task(metric="roc_auc").num_outputs == 1
+    assert a_task().num_outputs == 2
+    assert a_task(num_classes=5).num_outputs == 5
+    assert a_task().num_features == 3
+
+
+def test_metrics_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(InputError, match=r"unknown metric 'acuracy': did you mean 'accuracy'\?"):
+        a_task(metric="acuracy")
+    with pytest.raises(InputError, match="metric='roc_auc' needs 2 classes, toy has 3: use 'accuracy'"):
+        a_task(metric="roc_auc", num_classes=3)
+
+
+def test_a_task_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        a_task().name = "other"  # type: ignore[misc]
