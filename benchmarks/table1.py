@@ -1,7 +1,8 @@
 """The paper's Table 1: run it (hours, resumable), and write docs/results.md from what is stored.
 
 ``python benchmarks/table1.py run [DATASET ...]`` runs ``graphcondense compare`` and stores its JSON in
-``benchmarks/results/``; ``python benchmarks/table1.py render`` only writes the page. No figure of ours is typed by hand.
+``benchmarks/results/``; ``python benchmarks/table1.py render`` only writes the page. No figure of ours is typed by
+hand.
 """
 
 from __future__ import annotations

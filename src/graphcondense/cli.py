@@ -7,18 +7,19 @@ import json
 import sys
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec
 
 import torch
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from graphcondense import __version__, datasets
 from graphcondense.errors import GraphcondenseError, InputError, check_choice
 from graphcondense.evaluation import evaluate as judge
+from graphcondense.evaluation import own_protocol
 from graphcondense.metrics import METRIC_TITLES
 from graphcondense.models import KINDS
 from graphcondense.presets import Preset
@@ -30,6 +31,7 @@ from graphcondense.runs.grid import Cell, plan, run_grid, table_rows
 from graphcondense.runs.progress import ProgressCallback, progress_bar
 from graphcondense.synthetic import CondensedDataset, summary
 from graphcondense.tasks import GraphTask
+from graphcondense.training import Recipe
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -58,9 +60,14 @@ def out() -> Console:
     return Console(highlight=False)
 
 
+def tell(message: str) -> None:
+    """A line of the result, on standard output."""
+    out().print(message, markup=False, emoji=False, soft_wrap=True)
+
+
 def say(message: str) -> None:
     """A line for the user, on standard error."""
-    Console(file=sys.stderr, highlight=False, soft_wrap=True).print(escape(message))
+    Console(file=sys.stderr, highlight=False, soft_wrap=True).print(message, markup=False, emoji=False)
 
 
 def command(function: Callable[P, None]) -> Callable[P, None]:
@@ -119,7 +126,7 @@ def parse_list(option: str, text: str) -> list[str]:
 def parse_counts(option: str, text: str) -> list[int]:
     """``"1,10,50"`` becomes ``[1, 10, 50]``."""
     try:
-        return [int(part) for part in parse_list(option, text)]
+        return list(dict.fromkeys(int(part) for part in parse_list(option, text)))
     except ValueError:
         raise InputError(f"{option} {text!r} must be whole numbers separated by commas, e.g. 1,10,50") from None
 
@@ -167,8 +174,8 @@ def list_datasets(data_root: DataRoot = None, as_json: AsJson = False) -> None:
             "yes" if row["available"] else "no",
         )
     out().print(table)
-    out().print(f"\nnodes and edges: average of a graph. Data root: {datasets.data_root(data_root)}", soft_wrap=True)
-    out().print("Your own: a folder in TU format, or a list of PyG graphs in Python (graphcondense.graph_task).")
+    tell(f"\nnodes and edges: average of a graph. Data root: {datasets.data_root(data_root)}")
+    tell("Your own: a folder in TU format, or PyG graphs in Python (gc.graph_task).")
 
 
 @app.command("condense")
@@ -199,9 +206,8 @@ def condense(
     extra = parse_settings(settings)
     if real_batch is not None:
         extra["real_batch"] = real_batch if real_batch == "all" else parse_counts("--real-batch", real_batch)[0]
-    condenser = chosen.method(
-        method, graphs_per_class=graphs_per_class, seed=seed, iterations=iterations, nodes=graph_nodes, **extra
-    )
+    named = {"graphs_per_class": graphs_per_class, "seed": seed, "iterations": iterations, "nodes": graph_nodes}
+    condenser = chosen.method(method, **(named | extra))
     folder = out_folder or Path("runs") / f"{task.name}-{method}-{graphs_per_class}-{seed}"
     check_folder(folder, force=force)
     with progress_bar(f"condensing {task.name}") as advance:
@@ -241,7 +247,7 @@ def evaluate(
         if name is not None:
             check_choice("model", name, KINDS)
     task = load_task(dataset or _origin(condensed), data_root)
-    own = condensed.info.get("evaluation", {}).get("network", {}).get("kind", "gcn")
+    own = own_protocol(condensed).network.kind
     results = {}
     for name in names:
         with progress_bar(f"training {seeds} x {name or own} on {len(condensed)} graphs") as advance:
@@ -301,7 +307,7 @@ def compare(
         print_json({"dataset": task.name, "preset": preset, "folder": str(folder), "rows": rows})
         return
     out().print(comparison_table(rows))
-    out().print(f"every cell: {folder}", soft_wrap=True)
+    tell(f"every cell: {folder}")
 
 
 def run_with_bars(
@@ -336,7 +342,8 @@ def inspect(
     condensed = CondensedDataset.load(path)
     if picture is not None:
         draw_svg(condensed, picture, force=force)
-    facts = {"file": str(path), **summary(condensed), "metric": condensed.metric, **condensed.info}
+    facts = {"file": str(path), **summary(condensed), "metric": condensed.metric}
+    facts |= {key: value for key, value in condensed.info.items() if key not in facts}
     if as_json:
         print_json(facts)
         return
@@ -355,25 +362,29 @@ def inspect(
 @app.command("quickstart")
 @command
 def quickstart(
-    out_folder: Annotated[Path, typer.Option("--out", help="Folder for the results.")] = Path("runs/quickstart"),
+    out_folder: Annotated[Path | None, typer.Option("--out", help="Folder; else runs/quickstart, anew.")] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Condense the embedded digits, compare with random graphs and the whole set: about a minute."""
+    """Condense the embedded digits, compare with random graphs and the whole set: two minutes."""
     task = load_task("digits", None)
-    chosen = find_preset("default", task)
-    cells = plan(chosen, ["whole", "random", "doscond"], [10], condense_seeds=1, eval_seeds=3)
-    rows = run_with_bars(cells, task, chosen, out_folder, resume=False, force=True, jobs=1)
+    chosen = replace(find_preset("default", task), recipe=Recipe(epochs=150, rate=0.005))
+    small = {"iterations": 300, "real_batch": 32}
+    cells = plan(chosen, ["whole", "random", "doscond"], [10], condense_seeds=1, eval_seeds=3, settings=small)
+    folder = out_folder or Path("runs/quickstart")
+    rows = run_with_bars(cells, task, chosen, folder, resume=False, force=force or out_folder is None, jobs=1)
     if as_json:
         print_json({"rows": rows})
         return
-    file = out_folder / "doscond-10-0.safetensors"
+    file = folder / "doscond-10-0.safetensors"
     out().print(comparison_table(rows))
-    out().print("[bold]What to try next[/bold]")
-    out().print(f"  graphcondense inspect {file} --picture digits.svg", soft_wrap=True)
-    out().print(f"  graphcondense evaluate {file} --models gcn,gin,sage", soft_wrap=True)
-    out().print("  graphcondense compare digits -n 1,10,50 --condense-seeds 3 --jobs 2")
-    out().print("  graphcondense datasets")
-    out().print("Your own graphs: README.md, 'Your own data in ten lines'.")
+    tell("A small run: 300 iterations of 1,000, 150 epochs of 500, 3 trainings of 10.\n")
+    tell("What to try next")
+    tell(f"  graphcondense inspect {file} --picture digits.svg")
+    tell(f"  graphcondense evaluate {file} --models gcn,gin,sage")
+    tell("  graphcondense compare digits -n 1,10,50 --condense-seeds 3 --jobs 2")
+    tell("  graphcondense datasets")
+    tell("Your own graphs: README.md, 'Your own data in ten lines'.")
 
 
 def _version(value: bool) -> None:

@@ -23,10 +23,12 @@ def write_aside(path: Path, content: bytes) -> Path:
             os.fsync(stream.fileno())
         Path(aside).chmod(0o644)
         Path(aside).replace(path)
-    except OSError as error:
+    except BaseException as error:
         if aside is not None:
             Path(aside).unlink(missing_ok=True)
-        raise GraphcondenseError(f"cannot write {path}: {error.strerror or error}") from None
+        if isinstance(error, OSError):
+            raise GraphcondenseError(f"cannot write {path}: {error.strerror or error}") from None
+        raise
     return path
 
 

@@ -122,7 +122,7 @@ class GraphStore:
         return (self[i] for i in range(len(self)))
 
     def subset(self, index: Tensor) -> GraphStore:
-        """The graphs at ``index``, in that order; a graph may come more than once."""
+        """The graphs at ``index`` (from 0), in that order; a graph may come more than once."""
         counts, edge_counts = self.num_nodes[index], self.edge_ptr.diff()[index]
         nodes = ranges(self.node_ptr[index], counts)
         edges = ranges(self.edge_ptr[index], edge_counts)

@@ -68,8 +68,9 @@ def test_labels_are_numbered_in_their_order() -> None:
 
 def test_graphs_without_any_edge_are_refused() -> None:
     loops = torch.tensor([[0, 1], [0, 1]])
+    graphs = clean(LooseGraphs(torch.eye(2), loops, torch.tensor([1, 1]), torch.tensor([0, 1])))
     with pytest.raises(InputError, match="no graph has an edge: give edge_index"):
-        clean(LooseGraphs(torch.eye(2), loops, torch.tensor([2]), torch.tensor([0])))
+        make_task("toy", graphs, split_of([0, 1], [0], [1]))
 
 
 def test_one_class_is_refused() -> None:

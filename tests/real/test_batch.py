@@ -26,7 +26,7 @@ def test_compressed_equals_plain_in_outputs_and_gradients(kind: str, directed: b
     for compress in (False, True):
         weights = {n: w.requires_grad_() for n, w in network.draw_seeds([0, 1]).items()}
         real = network.prepare(store, compress)
-        assert (real.colours is not None) == compress
+        assert (real.compression is not None) == compress
         batch = real.batch(index)
         outputs = network(weights, batch)
         gradient = torch.autograd.grad(graph_losses(outputs, batch.y).sum(), list(weights.values()))
@@ -48,8 +48,8 @@ def test_compression_leaves_fewer_rows_and_never_more() -> None:
 def test_compression_switches_itself_off_for_float_features() -> None:
     store = random_store(20)
     noisy = GraphStore(torch.rand(store.x.shape), store.edge_index, store.node_ptr, store.edge_ptr, store.y)
-    assert RealGraphs(noisy, "gcn").colours is None
-    assert RealGraphs(store, "gcn").colours is not None
+    assert RealGraphs(noisy, "gcn").compression is None
+    assert RealGraphs(store, "gcn").compression is not None
 
 
 @pytest.mark.parametrize("compress", [False, True])

@@ -106,7 +106,7 @@ def evaluate(
     """
     chosen = _seeds(seeds)
     store = _training_graphs(graphs, task)
-    protocol = protocol or _own_protocol(graphs)
+    protocol = protocol or own_protocol(graphs)
     started = time.perf_counter()
     if model is None or isinstance(model, str):
         values = asdict(protocol.network) | ({} if model is None else {"kind": model})
@@ -129,7 +129,8 @@ def _seeds(seeds: int | Sequence[int]) -> list[int]:
     return list(seeds)
 
 
-def _own_protocol(graphs: CondensedDataset | GraphStore | Sequence[Data]) -> Protocol:
+def own_protocol(graphs: CondensedDataset | GraphStore | Sequence[Data]) -> Protocol:
+    """What a condensed dataset says of how it is to be judged, else the paper's protocol."""
     if isinstance(graphs, CondensedDataset) and "evaluation" in graphs.info:
         return Protocol.from_dict(graphs.info["evaluation"])
     return Protocol()
@@ -138,6 +139,11 @@ def _own_protocol(graphs: CondensedDataset | GraphStore | Sequence[Data]) -> Pro
 def _training_graphs(graphs: CondensedDataset | GraphStore | Sequence[Data], task: GraphTask) -> GraphStore:
     """The graphs to train on, checked against the task."""
     if isinstance(graphs, CondensedDataset):
+        if graphs.num_classes != task.num_classes:
+            raise InputError(
+                f"the graphs stand for {graphs.num_classes} classes, {task.name} has {task.num_classes}: they do not "
+                "belong together"
+            )
         store = graphs.graphs
     elif isinstance(graphs, GraphStore):
         store = graphs

@@ -7,9 +7,9 @@ import platform
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from graphcondense.errors import InputError, check_count
+from graphcondense.errors import check_count
 from graphcondense.graphs import GraphStore
 from graphcondense.methods.callbacks import Callback
 from graphcondense.synthetic import CondensedDataset, json_safe, payload_bytes
@@ -58,16 +58,10 @@ class Method(ABC):
         }
         return CondensedDataset(graphs, task.num_classes, task.metric, json_safe(info), history)
 
+    @abstractmethod
     def check(self, task: GraphTask) -> None:
         """Raise if ``task`` cannot give what the settings ask for; cheap, so that a long run fails before it starts."""
 
     @abstractmethod
     def _condense(self, task: GraphTask, callbacks: Sequence[Callback]) -> tuple[GraphStore, list[dict[str, float]]]:
         """The graphs, class after class, and what each iteration measured."""
-
-    def with_settings(self, **changes: Any) -> Method:
-        """The same method with other settings; an unknown one is an error."""
-        unknown = set(changes) - set(asdict(self))
-        if unknown:
-            raise InputError(f"method {self.name!r} has no setting {sorted(unknown)[0]!r}")
-        return type(self)(**{**{k: getattr(self, k) for k in asdict(self)}, **changes})

@@ -83,6 +83,11 @@ class DosCond(Method):
             check_count("real_batch", self.real_batch)
         for argument in ("feature_rate", "structure_rate", "sparsity_weight", "norm_weight", "logit_strength"):
             check_at_least(argument, getattr(self, argument), 0)
+        check_at_least("final_temperature", self.final_temperature, 0)
+        if not isinstance(self.network, NetworkConfig):
+            raise InputError(f"network={self.network!r} must be a NetworkConfig, e.g. NetworkConfig('gin')")
+        if not isinstance(self.pad, bool):
+            raise InputError(f"pad={self.pad!r} must be true or false")
         check_choice("match", self.match, ("class", "joint"))
         check_choice("distance", self.distance, DISTANCES)
         if not 0 < self.final_temperature <= 1:
@@ -121,7 +126,7 @@ class DosCond(Method):
             for optimiser in optimisers:
                 optimiser.zero_grad()
             loss, record = objective.at_fresh_theta(self.temperature(iteration))
-            if not math.isfinite(record["loss"]):
+            if not all(math.isfinite(value) for value in record.values()):
                 raise GraphcondenseError(
                     f"the loss is {record['loss']} at iteration {iteration + 1}: lower "
                     f"feature_rate={self.feature_rate} or structure_rate={self.structure_rate}"

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
 from itertools import pairwise
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from graphcondense.graphs import GraphStore, pointers, ranges
-from graphcondense.real.colours import refine, start_colours
+from graphcondense.real.compression import Compression, compress
 from graphcondense.real.operators import propagation_matrix
-from graphcondense.real.sparse import SparseMatrix, apply
-
-_WORTHWHILE = 0.7  # share of the rows that compression may leave and still pay for its bookkeeping
+from graphcondense.real.sparse import SparseMatrix
+from graphcondense.real.tied import tied_bias, tied_linear
 
 
 class RealGraphs:
@@ -24,35 +22,29 @@ class RealGraphs:
         graphs: the graphs.
         propagation: ``"gcn"``, ``"mean"``, ``"sum"``, or ``"none"`` for networks that ignore edges.
         layers: message-passing layers of the network.
-        compress: whether nodes that no such network can tell apart may share a row; it is done only where it pays.
+        compressed: whether nodes that no such network can tell apart may share a row; done only where it pays.
     """
 
-    def __init__(self, graphs: GraphStore, propagation: str, layers: int = 3, compress: bool = True) -> None:
-        self.graphs, self.layers = graphs, layers
+    def __init__(self, graphs: GraphStore, propagation: str, layers: int = 3, compressed: bool = True) -> None:
+        self.graphs = graphs
         self.matrix = None if propagation == "none" else propagation_matrix(graphs, propagation)
-        self._propagated = [graphs.x]
-        self.colours = self._refined() if compress and graphs.x.device.type == "cpu" else None
-
-    def _refined(self) -> list[Tensor] | None:
-        """The colour of each node after 0, 1, ..., ``layers`` rounds, or ``None`` where that would not pay."""
-        colours = [start_colours(self.graphs)]
-        rows = colours[0].numel()
-        if int(colours[0].max()) + 1 > _WORTHWHILE * rows:
-            return None
-        if self.matrix is None:
-            return colours * (self.layers + 1)
-        for _ in range(self.layers):
-            colours.append(refine(colours[-1], self.matrix))
-        # Layer l multiplies the rows of level l - 1: those are what compression saves.
-        left = sum(int(level.max()) + 1 for level in colours[:-1])
-        return colours if left <= _WORTHWHILE * rows * self.layers else None
+        on_cpu = graphs.x.device.type == "cpu"
+        self.compression = compress(graphs, self.matrix, layers) if compressed and on_cpu else None
+        self._features: dict[tuple[int, int], Tensor] = {(0, -1): graphs.x}
 
     def features(self, steps: int) -> Tensor:
-        """Features after ``steps`` propagations, ``num_nodes x num_features``: computed once, kept."""
-        while len(self._propagated) <= steps:
-            last = self._propagated[-1]
-            self._propagated.append(last if self.matrix is None else self.matrix @ last)
-        return self._propagated[steps]
+        """Features of all nodes after ``steps`` propagations, ``num_nodes x num_features``: computed once, kept."""
+        if (steps, -1) not in self._features:
+            below = self.features(steps - 1)
+            self._features[steps, -1] = below if self.matrix is None else self.matrix @ below
+        return self._features[steps, -1]
+
+    def colour_features(self, steps: int, level: int) -> Tensor:
+        """The same for one node of each colour of ``level``, ``K_l x num_features``."""
+        assert self.compression is not None
+        if (steps, level) not in self._features:
+            self._features[steps, level] = self.features(steps)[self.compression.levels[level].node]
+        return self._features[steps, level]
 
     def batch(self, index: Tensor | None = None, group_sizes: list[int] | None = None) -> SparseBatch:
         """The graphs at ``index`` (all of them without one) as one batch.
@@ -63,23 +55,13 @@ class RealGraphs:
         """
         if index is None:
             index = torch.arange(len(self.graphs), device=self.graphs.x.device)
-        return SparseBatch(self, index, group_sizes)
+        if self.compression is not None:
+            return CompressedBatch(self, self.compression, index, group_sizes)
+        return PlainBatch(self, index, group_sizes)
 
 
-@dataclass(frozen=True, eq=False)
-class _Level:
-    """The rows after some layer: which node stands for each, and which row each node of the batch has."""
-
-    nodes: Tensor  # node of the dataset, one a row
-    places: Tensor  # the same node's place in the batch
-    row_of_node: Tensor | None  # row of each node of the batch; None when rows are the batch's nodes themselves
-
-
-class SparseBatch:
+class SparseBatch(ABC):
     """Some real graphs, as networks see them: ``G`` graphs, ``N_l`` rows at level ``l`` (after ``l`` layers).
-
-    Without compression a row is a node, at every level. With it, a row stands for all nodes of the batch (and group)
-    that no network can tell apart after ``l`` layers.
 
     Without ``group_sizes``, weights are ``R x in x out`` (R independent networks) and hidden rows ``R x N_l x F``. With
     ``group_sizes``, weights are ``C x in x out`` with equal slices: rows are ``N_l x F``, computed once, and slice
@@ -94,143 +76,192 @@ class SparseBatch:
     def __init__(self, source: RealGraphs, index: Tensor, group_sizes: list[int] | None = None) -> None:
         graphs = source.graphs
         self.source, self.group_sizes, self.y = source, group_sizes, graphs.y[index]
-        self._starts, self._counts = graphs.node_ptr[index], graphs.num_nodes[index]
-        self.node_ptr = pointers(self._counts)
-        self._nodes = ranges(self._starts, self._counts)
-        self._shift = torch.repeat_interleave(self.node_ptr[:-1] - self._starts, self._counts)
-        self._everyone = torch.arange(self._nodes.numel(), device=self._nodes.device)
-        self._levels: dict[int, _Level] = {}
+        self.num_nodes = graphs.num_nodes[index]
+        self.node_ptr = pointers(self.num_nodes)
+        self.starts = graphs.node_ptr[index]
+        self.nodes = ranges(self.starts, self.num_nodes)
         self._matrices: dict[int, SparseMatrix] = {}
-        self._pools: dict[tuple[int, str], SparseMatrix] = {}
-        self._groups: dict[int, list[int]] = {}
+        self._pools: dict[str, SparseMatrix] = {}
 
     @property
-    def largest_level(self) -> int:
+    @abstractmethod
+    def most_rows(self) -> int:
         """Rows of the level that has most."""
-        return self._level(self.source.layers).nodes.numel()
 
+    @abstractmethod
     def features(self, steps: int, level: int) -> Tensor:
         """Features after ``steps`` propagations, at the rows of ``level``: ``N_l x d``."""
-        return self.source.features(steps)[self._level(level).nodes]
+
+    @abstractmethod
+    def own(self, h: Tensor, level: int) -> Tensor:
+        """Each row of ``level`` gets its own node's row of ``level - 1``."""
+
+    @abstractmethod
+    def _matrix(self, level: int) -> SparseMatrix:
+        """Propagation from the rows of ``level - 1`` to those of ``level``."""
+
+    @abstractmethod
+    def _last_rows(self) -> tuple[Tensor, int]:
+        """The row of each node of the batch at the last level, and the number of rows there."""
+
+    @abstractmethod
+    def _groups_of_nodes(self, level: int) -> list[int]:
+        """Rows of each group at ``level``."""
 
     def propagate(self, h: Tensor, level: int) -> Tensor:
         """One propagation: rows of ``level - 1`` become rows of ``level``."""
         return h if self.source.matrix is None else self._matrix(level) @ h
 
-    def own(self, h: Tensor, level: int) -> Tensor:
-        """Each row of ``level`` gets its own node's row of ``level - 1``."""
-        below = self._level(level - 1).row_of_node
-        return h if below is None else h.index_select(-2, below[self._level(level).places])
-
     def linear(self, h: Tensor, weight: Tensor, level: int) -> Tensor:
         """``h @ weight`` for the rows of ``level``; level -1 are the pooled graphs."""
-        if self.group_sizes is None:
-            return h @ weight
-        return apply(_TiedLinear, h, weight, self._row_groups(level))
+        return h @ weight if self.group_sizes is None else tied_linear(h, weight, self._groups(level))
 
     def add_bias(self, h: Tensor, bias: Tensor, level: int) -> Tensor:
         """``h + bias`` with ``bias`` of ``R x F`` (or ``C x F``)."""
-        if self.group_sizes is None:
-            return h + bias.unsqueeze(1)
-        return apply(_TiedBias, h, bias, self._row_groups(level))
+        return h + bias.unsqueeze(1) if self.group_sizes is None else tied_bias(h, bias, self._groups(level))
 
     def pool(self, h: Tensor, how: str, level: int) -> Tensor:
-        """Mean or sum of each graph's node rows: ``... x G x F``."""
-        return self._pool(level, how) @ h
+        """Mean or sum of each graph's node rows at the last level: ``... x G x F``."""
+        if how not in self._pools:
+            rows, count = self._last_rows()
+            share = 1.0 / self.num_nodes.float() if how == "mean" else torch.ones_like(self.num_nodes).float()
+            weight = torch.repeat_interleave(share, self.num_nodes)
+            self._pools[how] = SparseMatrix(self.node_ptr, rows, weight, count)
+        return self._pools[how] @ h
 
     def graph_moments(self, h: Tensor, level: int) -> tuple[Tensor, Tensor]:
-        """Mean and variance of each graph's rows, spread back to the rows. Not for compressed batches."""
+        """Mean and variance of each graph's rows, spread back to the rows. Needs a row a node."""
         return _moments(h, self.node_ptr)
 
     def batch_moments(self, h: Tensor, level: int) -> tuple[Tensor, Tensor]:
-        """Mean and variance over the batch (over each group of it, if there are groups), spread back to the rows.
-
-        Not for compressed batches.
-        """
+        """Mean and variance over the batch (over each group, if there are groups). Needs a row a node."""
         if self.group_sizes is not None:
-            return _moments(h, pointers(torch.tensor(self._row_groups(level), device=h.device)))
+            return _moments(h, pointers(torch.tensor(self._groups(level), device=h.device)))
         mean = h.mean(-2, keepdim=True)
         return mean, (h - mean).square().mean(-2, keepdim=True)
 
-    def _level(self, level: int) -> _Level:
-        if level not in self._levels:
-            colours = self.source.colours
-            if colours is None:
-                self._levels[level] = _Level(self._nodes, self._everyone, None)
-            else:
-                self._levels[level] = self._merge(colours[level])
-        return self._levels[level]
-
-    def _merge(self, colours: Tensor) -> _Level:
-        """One row a colour; with groups, one a group and colour, group after group."""
-        keys = colours[self._nodes]
-        if self.group_sizes is not None:
-            group = torch.arange(len(self.group_sizes)).repeat_interleave(torch.tensor(self._group_nodes()))
-            keys = keys + group * (int(colours.max()) + 1)
-        distinct, row = torch.unique(keys, return_inverse=True)
-        places = torch.full_like(distinct, keys.numel()).scatter_reduce_(0, row, self._everyone, "amin")
-        return _Level(self._nodes[places], places, row)
-
-    def _matrix(self, level: int) -> SparseMatrix:
-        """Propagation from the rows of ``level - 1`` to those of ``level``."""
-        compressed = self.source.colours is not None
-        key = level if compressed else 0
-        if key not in self._matrices:
-            matrix = self.source.matrix
-            assert matrix is not None
-            if not compressed:
-                flipped = None if matrix.symmetric else self._take(matrix.T, 0)
-                block = self._take(matrix, 0)
-                self._matrices[key] = SparseMatrix(
-                    block.ptr, block.col, block.weight, block.columns, matrix.symmetric, flipped
-                )
-                if flipped is not None:
-                    flipped.T = self._matrices[key]
-            else:
-                self._matrices[key] = self._take(matrix, level)
-        return self._matrices[key]
-
-    def _take(self, matrix: SparseMatrix, level: int) -> SparseMatrix:
-        """The rows of ``matrix`` that ``level`` needs, with columns as rows of the level below.
-
-        Whole graphs are in the batch, so all columns of a row are in it too.
-        """
-        here, below = self._level(level), self._level(max(level - 1, 0))
-        counts = matrix.ptr.diff()[here.nodes]
-        entries = ranges(matrix.ptr[here.nodes], counts)
-        col = matrix.col[entries] + torch.repeat_interleave(self._shift[here.places], counts)
-        if below.row_of_node is not None:
-            col = below.row_of_node[col]
-        return SparseMatrix(pointers(counts), col, matrix.weight[entries], below.nodes.numel())
-
-    def _pool(self, level: int, how: str) -> SparseMatrix:
-        if (level, how) not in self._pools:
-            here = self._level(level)
-            col = self._everyone if here.row_of_node is None else here.row_of_node
-            share = 1.0 / self._counts.float() if how == "mean" else torch.ones(len(self._counts), device=col.device)
-            weight = torch.repeat_interleave(share, self._counts)
-            self._pools[level, how] = SparseMatrix(self.node_ptr, col, weight, here.nodes.numel())
-        return self._pools[level, how]
-
-    def _group_nodes(self) -> list[int]:
-        """Nodes of each group."""
+    def _groups(self, level: int) -> list[int]:
         assert self.group_sizes is not None
+        return self.group_sizes if level < 0 else self._groups_of_nodes(level)
+
+    def _nodes_a_group(self) -> list[int]:
         ends = self.node_ptr[pointers(torch.tensor(self.group_sizes)).to(self.node_ptr.device)]
         return [int(count) for count in ends.diff()]
 
-    def _row_groups(self, level: int) -> list[int]:
-        """Rows of each group at ``level``; level -1 are the graphs."""
+
+class PlainBatch(SparseBatch):
+    """A row is a node, at every level."""
+
+    @property
+    def most_rows(self) -> int:
+        """The nodes."""
+        return self.nodes.numel()
+
+    def features(self, steps: int, level: int) -> Tensor:
+        """Features of the batch's nodes."""
+        return self.source.features(steps)[self.nodes]
+
+    def own(self, h: Tensor, level: int) -> Tensor:
+        """Rows stay where they are."""
+        return h
+
+    def _matrix(self, level: int) -> SparseMatrix:
+        if 0 not in self._matrices:
+            matrix = self.source.matrix
+            assert matrix is not None
+            flipped = None if matrix.symmetric else self._block(matrix.T)
+            self._matrices[0] = self._block(matrix, matrix.symmetric, flipped)
+            if flipped is not None:
+                flipped.T = self._matrices[0]
+        return self._matrices[0]
+
+    def _block(
+        self, matrix: SparseMatrix, symmetric: bool = False, transpose: SparseMatrix | None = None
+    ) -> SparseMatrix:
+        """The rows of the batch's nodes. Whole graphs are in the batch, so all their columns are in it too."""
+        shift = torch.repeat_interleave(self.node_ptr[:-1] - self.starts, self.num_nodes)
+        counts = matrix.ptr.diff()[self.nodes]
+        entries = ranges(matrix.ptr[self.nodes], counts)
+        col = matrix.col[entries] + torch.repeat_interleave(shift, counts)
+        return SparseMatrix(pointers(counts), col, matrix.weight[entries], self.nodes.numel(), symmetric, transpose)
+
+    def _last_rows(self) -> tuple[Tensor, int]:
+        return torch.arange(self.nodes.numel(), device=self.nodes.device), self.nodes.numel()
+
+    def _groups_of_nodes(self, level: int) -> list[int]:
+        return self._nodes_a_group()
+
+
+class CompressedBatch(SparseBatch):
+    """A row stands for all nodes of the batch (and group) that no network can tell apart after ``l`` layers.
+
+    Only the last level looks at nodes: the colours that are present below are the parents of those above.
+    """
+
+    def __init__(
+        self, source: RealGraphs, compression: Compression, index: Tensor, group_sizes: list[int] | None = None
+    ) -> None:
+        super().__init__(source, index, group_sizes)
+        self.levels = compression.levels
+        groups = len(group_sizes) if group_sizes is not None else 1
+        key = compression.colour[self.nodes]
+        if group_sizes is not None:
+            group = torch.arange(groups).repeat_interleave(torch.tensor(self._nodes_a_group()))
+            key = key + group * len(self.levels[-1])
+        # For each level: the present colours (with group), and the row of each colour (with group).
+        self._present: list[tuple[Tensor, Tensor]] = []
+        self._number: list[Tensor] = []
+        for level in reversed(self.levels):
+            present = torch.zeros(groups * len(level), dtype=torch.bool)
+            present[key] = True
+            chosen = present.nonzero().flatten()
+            number = present.cumsum(0) - 1
+            if not self._number:
+                self._rows = number[key]
+            colour, group = chosen % len(level), chosen // len(level)
+            self._present.insert(0, (colour, group))
+            self._number.insert(0, number)
+            below = self.levels[max(len(self.levels) - 1 - len(self._number), 0)]
+            key = level.parent[colour] + group * len(below)
+
+    @property
+    def most_rows(self) -> int:
+        """Those of the last level: refinement only ever splits colours."""
+        return self._present[-1][0].numel()
+
+    def features(self, steps: int, level: int) -> Tensor:
+        """Features of a node of each present colour."""
+        return self.source.colour_features(steps, level)[self._present[level][0]]
+
+    def own(self, h: Tensor, level: int) -> Tensor:
+        """The row of the colour that a node had one level below."""
+        colour, group = self._present[level]
+        parent = self.levels[level].parent[colour] + group * len(self.levels[level - 1])
+        return h.index_select(-2, self._number[level - 1][parent])
+
+    def _matrix(self, level: int) -> SparseMatrix:
+        if level not in self._matrices:
+            matrix = self.levels[level].matrix
+            assert matrix is not None
+            colour, group = self._present[level]
+            counts = matrix.ptr.diff()[colour]
+            entries = ranges(matrix.ptr[colour], counts)
+            col = matrix.col[entries]
+            if self.group_sizes is not None:
+                col = col + torch.repeat_interleave(group * len(self.levels[level - 1]), counts)
+            rows_below = self._present[level - 1][0].numel()
+            self._matrices[level] = SparseMatrix(
+                pointers(counts), self._number[level - 1][col], matrix.weight[entries], rows_below
+            )
+        return self._matrices[level]
+
+    def _last_rows(self) -> tuple[Tensor, int]:
+        return self._rows, self.most_rows
+
+    def _groups_of_nodes(self, level: int) -> list[int]:
         assert self.group_sizes is not None
-        if level < 0:
-            return self.group_sizes
-        if level not in self._groups:
-            groups = self._group_nodes()
-            row_of_node = self._level(level).row_of_node
-            if row_of_node is not None:
-                tops = [0, *(int(part.max()) + 1 for part in row_of_node.split(groups))]
-                groups = [top - bottom for bottom, top in pairwise(tops)]
-            self._groups[level] = groups
-        return self._groups[level]
+        ends = self._number[level].view(len(self.group_sizes), -1)[:, -1] + 1
+        return [end - start for start, end in pairwise([0, *ends.tolist()])]
 
 
 def _moments(h: Tensor, ptr: Tensor) -> tuple[Tensor, Tensor]:
@@ -243,36 +274,3 @@ def _moments(h: Tensor, ptr: Tensor) -> tuple[Tensor, Tensor]:
     spread = SparseMatrix(torch.arange(rows.numel() + 1, device=h.device), run, ones, counts.numel())
     mean = spread @ (average @ h)
     return mean, spread @ (average @ (h - mean).square())
-
-
-class _TiedLinear(torch.autograd.Function):
-    """One product with the shared weight forwards; one weight gradient a group backwards."""
-
-    @staticmethod
-    def forward(ctx: Any, h: Tensor, weight: Tensor, rows: list[int]) -> Tensor:
-        ctx.save_for_backward(h, weight)
-        ctx.rows = rows
-        return h @ weight[0]
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, Tensor, None]:
-        h, weight = ctx.saved_tensors
-        grad = grad_outputs[0]
-        grad_weight = torch.empty_like(weight)
-        for group, (left, right) in enumerate(zip(h.split(ctx.rows), grad.split(ctx.rows), strict=True)):
-            torch.mm(left.T, right, out=grad_weight[group])
-        return grad @ weight[0].T if ctx.needs_input_grad[0] else None, grad_weight, None
-
-
-class _TiedBias(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, h: Tensor, bias: Tensor, rows: list[int]) -> Tensor:
-        ctx.rows = rows
-        return h + bias[0]
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, Tensor, None]:
-        grad = grad_outputs[0]
-        return grad, torch.stack([part.sum(0) for part in grad.split(ctx.rows)]), None

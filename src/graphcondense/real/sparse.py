@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
+from scipy.sparse import csr_array
 from torch import Tensor
-
-from graphcondense.graphs import pointers
 
 
 class SparseMatrix:
@@ -45,10 +45,13 @@ class SparseMatrix:
     @cached_property
     def T(self) -> SparseMatrix:
         """The transposed matrix."""
-        order = torch.argsort(self.col, stable=True)
-        row = torch.repeat_interleave(torch.arange(self.rows, device=self.col.device), self.ptr.diff())
-        ptr = pointers(torch.bincount(self.col, minlength=self.columns))
-        return SparseMatrix(ptr, row[order], self.weight[order], self.rows, transpose=self)
+        # SciPy's conversion is a counting sort: several times faster than sorting the columns.
+        arrays = (self.weight.cpu().numpy(), self.col.cpu().numpy(), self.ptr.cpu().numpy())
+        flipped = csr_array(arrays, shape=(self.rows, self.columns)).tocsc()
+        ptr, col = (torch.from_numpy(part.astype(np.int64, copy=False)) for part in (flipped.indptr, flipped.indices))
+        weight = torch.from_numpy(flipped.data)
+        device = self.col.device
+        return SparseMatrix(ptr.to(device), col.to(device), weight.to(device), self.rows, transpose=self)
 
     def __matmul__(self, h: Tensor) -> Tensor:
         """``columns x F`` or ``R x columns x F`` becomes ``rows x F`` or ``R x rows x F``; differentiable in ``h``.

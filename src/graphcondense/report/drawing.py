@@ -74,10 +74,11 @@ def _tile(graph: Data, position: list[int] | None, column: int) -> str:
     x = graph.x.numpy()
     places = _places(graph, x, position)
     colours = _colours(x, shaded=position is not None)
+    one_way = not graph.is_undirected()
     lines = [
         f'<line x1="{places[a, 0]:.1f}" y1="{places[a, 1]:.1f}" x2="{places[b, 0]:.1f}" y2="{places[b, 1]:.1f}"/>'
         for a, b in graph.edge_index.t().tolist()
-        if a < b or not graph.is_undirected()
+        if a < b or one_way
     ]
     dots = [
         f'<circle cx="{px:.1f}" cy="{py:.1f}" r="4" fill="{colour}"/>'

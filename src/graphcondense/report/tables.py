@@ -7,6 +7,7 @@ from typing import Any
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from graphcondense.metrics import METRIC_TITLES
 
@@ -30,7 +31,7 @@ def bytes_text(count: int) -> str:
     """
     if count < 1000:
         return f"{count} B"
-    return f"{count / 1000:.0f} kB" if count < 1_000_000 else f"{count / 1e6:.1f} MB"
+    return f"{count / 1000:.0f} kB" if count < 999_500 else f"{count / 1e6:.1f} MB"
 
 
 def seconds_text(seconds: float) -> str:
@@ -45,14 +46,15 @@ def seconds_text(seconds: float) -> str:
 def comparison_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Methods against each other: score, graphs, bytes, seconds."""
     metric = rows[0]["metric"]
-    table = Table(box=box.SIMPLE_HEAD, title=f"{rows[0]['dataset']}: {METRIC_TITLES[metric]}", title_justify="left")
-    table.add_column("method")
+    title = Text(f"{rows[0]['dataset']}: {METRIC_TITLES[metric]}")
+    table = Table(box=box.SIMPLE_HEAD, padding=0, title=title, title_justify="left")
+    table.add_column("method", no_wrap=True)
     for name in ("per class", "score", "runs", "graphs", "bytes", "condense", "a training"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         size = row["graphs_per_class"]
         table.add_row(
-            row["method"],
+            Text(row["method"]),
             "all" if size is None else str(size),
             score_text(row["mean"], row["std"], metric),
             str(row["runs"]),
@@ -70,5 +72,5 @@ def facts_table(facts: Sequence[tuple[str, object]]) -> Table:
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for name, value in facts:
-        table.add_row(name, str(value))
+        table.add_row(Text(name), Text(str(value)))
     return table

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from graphcondense.errors import FileFormatError, MissingDataError, WouldOverwriteError
+from graphcondense.errors import FileFormatError, InputError, MissingDataError, WouldOverwriteError
 from graphcondense.files import write_aside, write_json
 from graphcondense.methods import Callback, Method
 from graphcondense.presets import Preset
@@ -32,10 +32,19 @@ def condense_with(
 
 def check_folder(folder: Path, *, force: bool) -> None:
     """Raise before any work if ``folder`` has something in it and may not be overwritten."""
-    if folder.exists() and not folder.is_dir():
-        raise WouldOverwriteError(f"{folder} is a file, not a folder: choose another --out")
+    check_creatable(folder)
     if folder.is_dir() and any(folder.iterdir()) and not force:
         raise WouldOverwriteError(f"{folder} is not empty: choose another --out, or overwrite it with --force")
+
+
+def check_creatable(folder: Path) -> None:
+    """Raise before any work if ``folder`` is not a folder and cannot become one."""
+    try:
+        there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    except OSError as error:
+        raise InputError(f"--out {folder} cannot be a folder: {error.strerror}") from None
+    if not there.is_dir():
+        raise WouldOverwriteError(f"{there} is a file, not a folder: choose another --out")
 
 
 def write_run(folder: Path, condensed: CondensedDataset, seconds: float) -> dict[str, Any]:
@@ -61,11 +70,15 @@ def write_run(folder: Path, condensed: CondensedDataset, seconds: float) -> dict
 
 def find_condensed(path: Path) -> Path:
     """The condensed file that ``path`` is, or that lies in the run folder ``path``."""
-    if path.is_dir():
+    try:
+        exists, is_folder = path.exists(), path.is_dir()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    if is_folder:
         file = path / CONDENSED
         if not file.is_file():
             raise MissingDataError(f"{path} holds no {CONDENSED}: give a run folder or a condensed file")
         return file
-    if path.exists() and path.suffix != ".safetensors":
+    if exists and path.suffix != ".safetensors":
         raise FileFormatError(f"{path} is not a condensed file: give a .safetensors file or a run folder")
     return path

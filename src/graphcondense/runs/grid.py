@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,19 @@ import numpy as np
 import torch
 from joblib import Parallel, delayed
 
-from graphcondense.errors import FileFormatError, InputError, WouldOverwriteError, check_choice, check_count
+from graphcondense.errors import (
+    FileFormatError,
+    InputError,
+    WouldOverwriteError,
+    check_choice,
+    check_count,
+    unknown_name,
+)
 from graphcondense.evaluation import evaluate
 from graphcondense.files import write_json
 from graphcondense.methods import METHODS, Method
 from graphcondense.presets import Preset
-from graphcondense.runs.condense import condense_with
+from graphcondense.runs.condense import check_creatable, condense_with
 from graphcondense.runs.progress import Advance, ProgressCallback
 from graphcondense.synthetic import json_safe
 from graphcondense.tasks import GraphTask
@@ -78,19 +85,36 @@ def plan(
         check_count("graphs_per_class", size)
     if not methods or not sizes:
         raise InputError("a comparison needs at least one method and one number of graphs per class")
-    cells = []
+    given = settings or {}
     for name in methods:
         check_choice("method", name, METHODS)
+    _check_settings(given, methods)
+    cells = []
+    for name in methods:
         if name == "whole":
             cells.append(Cell(preset.method(name), eval_seeds, model))
             continue
-        own = {key: value for key, value in (settings or {}).items() if hasattr(METHODS[name], key)}
+        own = {key: value for key, value in given.items() if key in _setting_names(name)}
         cells += [
             Cell(preset.method(name, graphs_per_class=size, seed=seed, **own), eval_seeds, model)
             for size in sizes
             for seed in range(condense_seeds)
         ]
     return cells
+
+
+def _setting_names(method: str) -> set[str]:
+    return {field.name for field in fields(METHODS[method])}
+
+
+def _check_settings(settings: dict[str, Any], methods: Sequence[str]) -> None:
+    """Each setting must be one of some method, and not one that the grid itself varies."""
+    known = sorted(set().union(*(_setting_names(name) for name in methods)) - {"graphs_per_class", "seed"})
+    for name in settings:
+        if name in ("graphs_per_class", "seed"):
+            raise InputError(f"setting {name!r} is what a comparison varies: use -n and --condense-seeds")
+        if name not in known:
+            raise unknown_name("setting", name, known)
 
 
 def run_cell(cell: Cell, task: GraphTask, preset: Preset, folder: Path | None, advance: Advance | None = None) -> Row:
@@ -146,7 +170,9 @@ def run_grid(
     check_count("jobs", jobs)
     for cell in cells:
         cell.method.check(task)
-    done = _finished(cells, task, folder, resume=resume, force=force)
+    if folder is not None:
+        check_creatable(folder)
+    done = _finished(cells, task, preset, folder, resume=resume, force=force)
     rest = [cell for cell in cells if cell.stem not in done]
 
     def count() -> None:
@@ -175,7 +201,7 @@ def _run_in_worker(cell: Cell, task: GraphTask, preset: Preset, folder: Path | N
 
 
 def _finished(
-    cells: Sequence[Cell], task: GraphTask, folder: Path | None, *, resume: bool, force: bool
+    cells: Sequence[Cell], task: GraphTask, preset: Preset, folder: Path | None, *, resume: bool, force: bool
 ) -> dict[str, Row]:
     """The cells that are in ``folder`` already and were made with the very same settings."""
     if folder is None:
@@ -196,10 +222,13 @@ def _finished(
         try:
             row = json.loads(there[cell.stem].read_text(encoding="utf-8"))
             same = (
-                row["dataset"] == task.name
+                row["info"]["source"] == (task.source or task.name)
                 and row["info"]["settings"] == json_safe(asdict(cell.method))
+                and row["info"]["evaluation"] == json_safe(preset.protocol.to_dict())
+                and row["model"] == cell.model
                 and len(row["evaluation"]["per_seed"]) == cell.eval_seeds
             )
+            table_rows([row])
         except (ValueError, KeyError, TypeError):
             raise FileFormatError(f"{there[cell.stem]} is damaged: remove it, and --resume makes it anew") from None
         if not same:

@@ -40,7 +40,7 @@ def progress_bar(title: str, console: Console | None = None) -> Iterator[Bars]:
     Nothing is drawn where standard error is not a terminal.
     """
     console = console or Console(file=sys.stderr)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         yield Bars(bar, title)
 

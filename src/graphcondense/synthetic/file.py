@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,21 @@ from graphcondense.metrics import METRICS
 FORMAT = 1
 _KEY = "graphcondense"  # one key only: safetensors does not keep the order of several
 _FIELDS = {"structure", "x", "labels", "num_nodes"}
+
+
+# What the rest of the package reads of the free-form info, and what it must look like if it is there.
+_INFO: dict[str, Callable[[Any], bool]] = {
+    "dataset": lambda value: isinstance(value, str),
+    "source": lambda value: isinstance(value, str),
+    "method": lambda value: isinstance(value, str),
+    "classes": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
+    "settings": lambda value: isinstance(value, dict),
+    "evaluation": lambda value: isinstance(value, dict),
+    "original_bytes": lambda value: type(value) is int and value > 0,
+    "position_features": lambda value: (
+        value is None or (isinstance(value, list) and len(value) == 2 and all(type(v) is int for v in value))
+    ),
+}
 
 
 def pair_counts(num_nodes: Tensor, directed: bool) -> Tensor:
@@ -118,6 +134,8 @@ def read(path: Path) -> tuple[GraphStore, dict[str, Any]]:
     _check_tensors(path, tensors, meta)
     num_nodes = tensors["num_nodes"].long()
     edge_index, edge_counts = unpack_structure(tensors["structure"], num_nodes, meta["directed"])
+    if bool((edge_index[0] == edge_index[1]).any()):
+        raise FileFormatError(f"{path} is damaged: structure with an edge from a node to itself")
     labels = tensors["labels"] if tensors["labels"].is_floating_point() else tensors["labels"].long()
     graphs = GraphStore(tensors["x"], edge_index, pointers(num_nodes), pointers(edge_counts), labels, meta["directed"])
     return graphs, {key: meta[key] for key in ("num_classes", "metric", "info")}
@@ -130,7 +148,7 @@ def _parse_header(path: Path, text: str) -> dict[str, Any]:
         raise FileFormatError(f"{path} is damaged: its header is not JSON") from None
     if not isinstance(meta, dict):
         raise FileFormatError(f"{path} is damaged: its header is not a JSON object")
-    if meta.get("format") != FORMAT:
+    if type(meta.get("format")) is not int or meta["format"] != FORMAT:
         raise FileFormatError(
             f"{path} has format {meta.get('format')!r}; this version reads {FORMAT}: update graphcondense"
         )
@@ -138,6 +156,13 @@ def _parse_header(path: Path, text: str) -> dict[str, Any]:
     for key, kind in kinds.items():
         if type(meta.get(key)) is not kind:
             raise FileFormatError(f"{path} is damaged: header field {key!r} is {meta.get(key)!r}, not {kind.__name__}")
+    try:
+        json.dumps(meta, allow_nan=False, ensure_ascii=False).encode()
+    except ValueError:
+        raise FileFormatError(f"{path} is damaged: its header holds text or numbers that no file can hold") from None
+    for key, fits in _INFO.items():
+        if key in meta["info"] and not fits(meta["info"][key]):
+            raise FileFormatError(f"{path} is damaged: info field {key!r} is {meta['info'][key]!r}")
     if meta["metric"] not in METRICS or not 1 <= meta["num_classes"] <= 1_000_000:
         raise FileFormatError(f"{path} is damaged: metric {meta['metric']!r} with {meta['num_classes']} classes")
     return meta
@@ -155,10 +180,16 @@ def _check_tensors(path: Path, tensors: dict[str, Tensor], meta: dict[str, Any])
     need(x.dtype == torch.float32 and x.dim() == 2 and x.shape[1] > 0, "features that are not a float matrix")
     need(x.shape[0] == int(num_nodes.long().sum()), "features and node counts disagree")
     need(bool(torch.isfinite(x).all()), "features that are not finite")
+    position = meta["info"].get("position_features") or []
+    need(all(0 <= column < x.shape[1] for column in position), "position features that are not there")
     # In Python's integers: the count must be right even for sizes that no tensor could hold.
     bits = sum(n * n if meta["directed"] else n * (n - 1) // 2 for n in num_nodes.tolist())
     need(structure.dtype == torch.uint8 and structure.dim() == 1, "structure that is not bits")
     need(structure.numel() == math.ceil(bits / 8), "structure and node counts disagree")
+    unused = structure.numel() * 8 - bits
+    need(
+        unused == 0 or int(structure[-1]) & ((1 << unused) - 1) == 0, "structure with bits after the last pair of nodes"
+    )
     need(labels.shape[:1] == num_nodes.shape, "labels and node counts disagree")
     if labels.is_floating_point():
         need(

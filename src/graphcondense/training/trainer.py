@@ -136,7 +136,7 @@ def predict(network: Network, weights: Parameters, statistics: Parameters, batch
     replicas = len(weights["head.weight"])
     columns = []
     for batch in batches:
-        together = max(1, _CACHED_FLOATS // (batch.largest_level * network.config.hidden))
+        together = max(1, _CACHED_FLOATS // (batch.most_rows * network.config.hidden))
         parts = [slice(start, start + together) for start in range(0, replicas, together)]
         columns.append(torch.cat([network(_part(weights, p), batch, _part(statistics, p), False) for p in parts]))
     return torch.cat(columns, dim=1)

@@ -1,0 +1,78 @@
+"""Exact compression of a dataset: one row a colour instead of one a node, with its own propagation matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from graphcondense.graphs import GraphStore, pointers, ranges
+from graphcondense.real.colours import refine, start_colours
+from graphcondense.real.sparse import SparseMatrix
+
+_WORTHWHILE = 0.7  # share of the rows that compression may leave and still pay for its bookkeeping
+
+
+@dataclass(frozen=True, eq=False)
+class ColourLevel:
+    """The colours of a dataset's nodes after some rounds of refinement.
+
+    Args:
+        node: a node of each colour, ``K_l``.
+        parent: the colour that each of these colours had one level below, ``K_l``.
+        matrix: propagation from the colours below to these, ``K_l x K_(l-1)``; ``None`` at level 0 or without edges.
+    """
+
+    node: Tensor
+    parent: Tensor
+    matrix: SparseMatrix | None
+
+    def __len__(self) -> int:
+        return self.node.numel()
+
+
+@dataclass(frozen=True, eq=False)
+class Compression:
+    """All levels of a compressed dataset, and the colour of each node at the last one."""
+
+    levels: list[ColourLevel]
+    colour: Tensor
+
+
+def compress(graphs: GraphStore, matrix: SparseMatrix | None, layers: int) -> Compression | None:
+    """Refine the colours of all nodes ``layers`` times; ``None`` where too few nodes share one for it to pay.
+
+    Args:
+        graphs: the dataset.
+        matrix: its propagation matrix; ``None`` for networks without structure, whose rows never change colour.
+        layers: message-passing layers.
+    """
+    colours = [start_colours(graphs)]
+    nodes = colours[0].numel()
+    if int(colours[0].max()) + 1 > _WORTHWHILE * nodes:
+        return None
+    if matrix is None:
+        return Compression([_level(colours[0], colours[0], None)], colours[0])
+    for _ in range(layers):
+        colours.append(refine(colours[-1], matrix))
+    # Layer l multiplies the rows of level l - 1: those are what compression saves.
+    if sum(int(colour.max()) + 1 for colour in colours[:-1]) > _WORTHWHILE * nodes * layers:
+        return None
+    levels = [_level(colours[0], colours[0], None)]
+    levels += [_level(here, below, matrix) for below, here in pairwise(colours)]
+    return Compression(levels, colours[-1])
+
+
+def _level(colour: Tensor, below: Tensor, matrix: SparseMatrix | None) -> ColourLevel:
+    count = int(colour.max()) + 1
+    everyone = torch.arange(colour.numel())
+    node = torch.full((count,), colour.numel()).scatter_reduce_(0, colour, everyone, "amin")
+    quotient = None
+    if matrix is not None:
+        entries = matrix.ptr.diff()[node]
+        chosen = ranges(matrix.ptr[node], entries)
+        columns = int(below.max()) + 1
+        quotient = SparseMatrix(pointers(entries), below[matrix.col[chosen]], matrix.weight[chosen], columns)
+    return ColourLevel(node, below[node], quotient)

@@ -1,0 +1,42 @@
+"""The README cannot rot: its Python runs, and its commands exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from graphcondense.cli import app
+from tests.made_up import toy_task
+
+README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_own_data_in_ten_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.chdir(tmp_path)
+    (code,) = blocks("python")
+    assert len(code.strip().splitlines()) <= 12  # ten lines and the imports
+    names = {"my_graphs": list(toy_task().graphs)}
+    exec(compile(code, "README.md", "exec"), names)
+    assert (tmp_path / "mine.safetensors").is_file()
+    assert names["scores"].mean > 0.6  # type: ignore[attr-defined]
+    assert "validation and test set taken from train" in capsys.readouterr().out
+    assert next(iter(names["loader"])).num_graphs == 10  # type: ignore[call-overload]
+
+
+def test_every_command_and_option_that_is_named_exists() -> None:
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    lines = [line for block in blocks("bash") for line in block.splitlines() if line.startswith("graphcondense")]
+    assert len(lines) >= 5
+    for line in lines:
+        _, name, *words = line.split("#")[0].split()
+        known = {option for parameter in commands[name].params for option in parameter.opts}
+        assert {word for word in words if word.startswith("-")} <= known, line
+    table = re.findall(r"^\| `(\w+)", README, flags=re.MULTILINE)
+    assert set(table) == set(commands)
