@@ -124,7 +124,8 @@ class SparseBatch(ABC):
         """Mean or sum of each graph's node rows at the last level: ``... x G x F``."""
         if how not in self._pools:
             rows, count = self._last_rows()
-            share = 1.0 / self.num_nodes.float() if how == "mean" else torch.ones_like(self.num_nodes).float()
+            sizes = self.num_nodes.to(h.dtype)
+            share = 1 / sizes if how == "mean" else torch.ones_like(sizes)
             weight = torch.repeat_interleave(share, self.num_nodes)
             self._pools[how] = SparseMatrix(self.node_ptr, rows, weight, count)
         return self._pools[how] @ h
@@ -269,8 +270,8 @@ def _moments(h: Tensor, ptr: Tensor) -> tuple[Tensor, Tensor]:
     counts = ptr.diff()
     rows = torch.arange(int(ptr[-1]), device=h.device)
     run = torch.repeat_interleave(torch.arange(counts.numel(), device=h.device), counts)
-    average = SparseMatrix(ptr, rows, (1.0 / counts.clamp(min=1).float())[run], rows.numel())
-    ones = torch.ones(rows.numel(), device=h.device)
+    average = SparseMatrix(ptr, rows, (1 / counts.clamp(min=1).to(h.dtype))[run], rows.numel())
+    ones = torch.ones(rows.numel(), device=h.device, dtype=h.dtype)
     spread = SparseMatrix(torch.arange(rows.numel() + 1, device=h.device), run, ones, counts.numel())
     mean = spread @ (average @ h)
     return mean, spread @ (average @ (h - mean).square())

@@ -21,7 +21,7 @@ _SALTS = (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03)
 def start_colours(graphs: GraphStore) -> Tensor:
     """Colour of each node before the first round: its feature row and its degree."""
     degree = torch.bincount(graphs.edge_index[1], minlength=graphs.x.shape[0]).numpy().astype(np.uint64)
-    bits = (graphs.x.float() + 0.0).numpy().view(np.uint32)  # + 0.0: a negative zero is a zero
+    bits = (graphs.x + 0.0).numpy().view(np.uint32)  # + 0.0: a negative zero is a zero
     keys = []
     for salt in _SALTS:
         key = _mix(degree + np.uint64(salt))

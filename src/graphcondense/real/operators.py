@@ -27,7 +27,7 @@ def _mean(source: Tensor, target: Tensor, degree: Tensor) -> Tensor:
 
 
 def _sum(source: Tensor, target: Tensor, degree: Tensor) -> Tensor:
-    return torch.ones_like(target, dtype=torch.float32)
+    return torch.ones_like(target, dtype=degree.dtype)
 
 
 # name: (weight of an edge, whether a node also gathers from itself, whether an undirected graph gives a symmetric one)
@@ -46,7 +46,7 @@ def propagation_matrix(graphs: GraphStore, propagation: str) -> SparseMatrix:
     weigh, with_loops, symmetric = PROPAGATIONS[propagation]
     nodes = graphs.x.shape[0]
     source, target = graphs.edge_index
-    degree = torch.bincount(target, minlength=nodes).float()
+    degree = torch.bincount(target, minlength=nodes).to(graphs.x.dtype)
     if with_loops:
         loops = torch.arange(nodes, device=source.device)
         source, target = torch.cat([source, loops]), torch.cat([target, loops])

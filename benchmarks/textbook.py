@@ -1,0 +1,129 @@
+"""DosCond written plainly: PyG batches, a loop over the classes, autograd twice. The yardstick for every speed figure.
+
+Same batch sizes, same networks, same arithmetic as the package; `tests/benchmarks/test_textbook.py` checks that both
+give the same class gradients and the same matching loss. Nothing here is meant to be fast, nothing is made slow.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
+from torch_geometric.nn import GCNConv, InstanceNorm, global_add_pool, global_mean_pool
+
+from graphcondense.methods import DosCond
+from graphcondense.models import NetworkConfig
+from graphcondense.synthetic.graphs import pad_graphs
+from graphcondense.tasks import GraphTask
+
+
+class TextbookGCN(nn.Module):
+    """The paper's network with PyG's layers; the same weights also run on dense graphs."""
+
+    def __init__(self, in_features: int, outputs: int, config: NetworkConfig) -> None:
+        super().__init__()
+        widths = [in_features, *[config.hidden] * config.layers]
+        self.convs = nn.ModuleList(GCNConv(a, b) for a, b in pairwise(widths))
+        self.head = nn.Linear(config.hidden, outputs)
+        self.norm = InstanceNorm(config.hidden) if config.norm == "instance" else None
+        self.pooling = config.pooling
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+        """Outputs for a sparse batch, ``G x O``."""
+        for conv in self.convs:
+            x = conv(x, edge_index)
+            x = torch.relu(x if self.norm is None else self.norm(x, batch))
+        pool = global_mean_pool if self.pooling == "mean" else global_add_pool
+        return self.head(pool(x, batch))
+
+    def forward_dense(self, x: Tensor, adjacency: Tensor) -> Tensor:
+        """Outputs for dense graphs, features ``G x n x d`` and adjacency ``G x n x n``."""
+        looped = adjacency + torch.eye(adjacency.shape[-1])
+        scale = looped.sum(-1).rsqrt()
+        normal = scale.unsqueeze(-1) * looped * scale.unsqueeze(-2)
+        for conv in self.convs:
+            x = normal @ conv.lin(x) + conv.bias
+            if self.norm is not None:
+                mean = x.mean(1, keepdim=True)
+                x = (x - mean) / torch.sqrt((x - mean).square().mean(1, keepdim=True) + 1e-5)
+            x = torch.relu(x)
+        return self.head(x.mean(1) if self.pooling == "mean" else x.sum(1))
+
+
+class Textbook:
+    """One condensation, iteration by iteration.
+
+    Args:
+        task: the dataset.
+        settings: the method's settings, read by the same names as the package reads them.
+        start: positions of the training graphs to start from, class after class.
+    """
+
+    def __init__(self, task: GraphTask, settings: DosCond, start: Tensor) -> None:
+        self.task, self.settings = task, settings
+        graphs: list[Data] = list(task.train)
+        self.classes = [[g for g in graphs if int(g.y) == label] for label in range(task.num_classes)]
+        nodes = settings.nodes or round(float(task.graphs.num_nodes.double().mean()))
+        chosen = task.train.subset(start)
+        adjacency, x, _ = pad_graphs(chosen, nodes)
+        self.y, self.directed, self.density = chosen.y, chosen.directed, float(adjacency.mean())
+        self.logits = ((2 * adjacency - 1) * settings.logit_strength).requires_grad_()
+        self.x = x.requires_grad_()
+        self.optimisers = [
+            torch.optim.Adam([self.x], settings.feature_rate),
+            torch.optim.Adam([self.logits], settings.structure_rate),
+        ]
+
+    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """Mean cross-entropy, binary on one logit."""
+        if outputs.shape[1] == 1:
+            return nn.functional.binary_cross_entropy_with_logits(outputs[:, 0], y.float())
+        return nn.functional.cross_entropy(outputs, y)
+
+    def real_gradient(self, model: TextbookGCN, graphs: list[Data]) -> list[Tensor]:
+        """Gradient of a batch of real graphs."""
+        batch = Batch.from_data_list(graphs)
+        loss = self.loss(model(batch.x, batch.edge_index, batch.batch), batch.y)
+        return list(torch.autograd.grad(loss, list(model.parameters())))
+
+    def sample(self, temperature: float) -> Tensor:
+        """A relaxed draw of all structures."""
+        uniform = torch.rand_like(self.logits).clamp(1e-20, 1 - 1e-7)
+        noise, logits = torch.log(uniform) - torch.log(1 - uniform), self.logits
+        if not self.directed:
+            noise = noise.triu(1) + noise.triu(1).mT
+            logits = (logits + logits.mT) / 2
+        n = logits.shape[-1]
+        return torch.sigmoid((noise + logits) / temperature) * (1 - torch.eye(n))
+
+    def matching_loss(self, model: TextbookGCN, adjacency: Tensor, real: list[list[Data]]) -> Tensor:
+        """Sum over the classes of the relative squared distance (or that of one joint gradient)."""
+        groups = [(self.y == label).nonzero().flatten() for label in range(self.task.num_classes)]
+        if self.settings.match == "joint":
+            groups, real = [torch.cat(groups)], [[graph for graphs in real for graph in graphs]]
+        total = torch.zeros(())
+        for members, graphs in zip(groups, real, strict=True):
+            target = self.real_gradient(model, graphs)
+            loss = self.loss(model.forward_dense(self.x[members], adjacency[members]), self.y[members])
+            ours = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)
+            one = torch.cat([part.flatten() for part in ours])
+            two = torch.cat([part.flatten() for part in target])
+            total = total + (one - two).square().sum() / two.square().sum()
+        return total
+
+    def iteration(self, number: int) -> float:
+        """One iteration of the algorithm; the loss."""
+        settings = self.settings
+        model = TextbookGCN(self.task.num_features, self.task.num_outputs, settings.network)
+        size = 10**9 if settings.real_batch == "all" else int(settings.real_batch)
+        real = [[graphs[i] for i in torch.randperm(len(graphs))[:size]] for graphs in self.classes]
+        loss = self.matching_loss(model, self.sample(settings.temperature(number)), real)
+        loss = loss + settings.sparsity_weight * torch.relu(torch.sigmoid(self.logits).mean() - self.density)
+        for optimiser in self.optimisers:
+            optimiser.zero_grad()
+        loss.backward()
+        for optimiser in self.optimisers:
+            optimiser.step()
+        return float(loss.detach())
