@@ -75,18 +75,18 @@ def _tile(graph: Data, position: list[int] | None, column: int) -> str:
     places = _places(graph, x, position)
     colours = _colours(x, shaded=position is not None)
     one_way = not graph.is_undirected()
-    lines = [
-        f'<line x1="{places[a, 0]:.1f}" y1="{places[a, 1]:.1f}" x2="{places[b, 0]:.1f}" y2="{places[b, 1]:.1f}"/>'
+    edges = "".join(
+        f"M{places[a, 0]:.0f} {places[a, 1]:.0f}L{places[b, 0]:.0f} {places[b, 1]:.0f}"
         for a, b in graph.edge_index.t().tolist()
         if a < b or one_way
-    ]
+    )
     dots = [
-        f'<circle cx="{px:.1f}" cy="{py:.1f}" r="4" fill="{colour}"/>'
+        f'<circle cx="{px:.0f}" cy="{py:.0f}" r="4" fill="{colour}"/>'
         for (px, py), colour in zip(places, colours, strict=True)
     ]
     return (
-        f'<g transform="translate({_LABEL + column * _TILE:.0f} 0)"><g stroke="#b5b5b5" stroke-width="1">'
-        f'{"".join(lines)}</g><g stroke="#333" stroke-width="0.6">{"".join(dots)}</g></g>'
+        f'<g transform="translate({_LABEL + column * _TILE:.0f} 0)"><path d="{edges}" stroke="#b5b5b5" fill="none"/>'
+        f'<g stroke="#333" stroke-width="0.6">{"".join(dots)}</g></g>'
     )
 
 
