@@ -234,8 +234,8 @@ def test_quickstart_needs_nothing_and_says_what_to_try_next() -> None:
     assert "What to try next" in result.stdout
     for line in result.stdout.splitlines():
         if line.startswith("  graphcondense inspect"):
-            file = Path(line.split()[2])
-            assert len(CondensedDataset.load(file)) == 100
+            folder = Path(line.split()[2])
+            assert len(CondensedDataset.load(folder / "condensed.safetensors")) == 100
             break
     else:
         pytest.fail("no file named to inspect")
@@ -361,7 +361,7 @@ def test_a_folder_that_cannot_be_one_is_found_out_before_any_work(
         (["condense", "TINY", "--method", "random", "--iterations", "5"], "no setting 'iterations'"),
         (["condense", "TINY", "-n", "0"], "graphs_per_class=0 must be a whole number of at least 1"),
         (["condense", "TINY", "-n", "17"], "graphs_per_class=17 is more than the 16 training graphs of class"),
-        (["condense", "TINY", "--graph-nodes", "1", "-n", "1"], "(--graph-nodes 2)"),
+        (["condense", "TINY", "--graph-nodes", "1", "-n", "1"], "(nodes=2, --graph-nodes 2)"),
         (["condense", "TINY", "--seed", "-1"], "seed=-1"),
         (["condense", "TINY", "--iterations", "0"], "iterations=0"),
         (["condense", "TINY", "--real-batch", "some"], "--real-batch 'some'"),
@@ -514,7 +514,7 @@ def test_an_interrupt_leaves_with_130(tiny: str, monkeypatch: pytest.MonkeyPatch
     assert result.exit_code == 130
     assert result.stdout == ""
     assert result.stderr.splitlines()[-1] == "interrupted"
-    assert not Path("run").exists()
+    assert not list(Path("run").iterdir())
 
 
 def test_our_own_mistakes_leave_with_1(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:

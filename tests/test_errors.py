@@ -40,11 +40,11 @@ def test_errors_are_also_pythons_own_kinds() -> None:
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("mutagg", "did you mean 'MUTAG'? "), ("NCI", "did you mean 'NCI1'? "), ("zzzzzz", ""), ("", ""), (7, "")],
+    [("mutagg", ": did you mean 'MUTAG'?"), ("NCI", ": did you mean 'NCI1'?"), ("zzzzzz", ""), ("", ""), (7, "")],
 )
 def test_an_unknown_name_gets_the_nearest_known_one(name: object, hint: str) -> None:
     error = unknown_name("dataset", name, ["MUTAG", "NCI1"])
-    assert str(error) == f"unknown dataset {name!r}: {hint}(known: MUTAG, NCI1)"
+    assert str(error) == f"unknown dataset {name!r}{hint} (known: MUTAG, NCI1)"
 
 
 def test_check_choice_takes_the_known_names_only() -> None:

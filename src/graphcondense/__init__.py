@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 from graphcondense.datasets import graph_task, load
-from graphcondense.errors import GraphcondenseError
+from graphcondense.errors import GraphcondenseError, InputError
 from graphcondense.evaluation import Protocol, Scores, evaluate
 from graphcondense.methods import DosCond, RandomSelection, Whole
 from graphcondense.models import NetworkConfig
@@ -18,6 +18,7 @@ __all__ = [
     "DosCond",
     "GraphTask",
     "GraphcondenseError",
+    "InputError",
     "NetworkConfig",
     "Protocol",
     "RandomSelection",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import shlex
 import sys
 import tomllib
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import torch
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from graphcondense import __version__, datasets
 from graphcondense.errors import GraphcondenseError, InputError, check_choice
@@ -26,7 +28,7 @@ from graphcondense.presets import Preset
 from graphcondense.presets import preset as find_preset
 from graphcondense.report.drawing import draw_svg
 from graphcondense.report.tables import bytes_text, comparison_table, facts_table, score_text, seconds_text
-from graphcondense.runs.condense import check_folder, condense_with, find_condensed, write_run
+from graphcondense.runs.condense import CONDENSED, check_folder, condense_with, find_condensed, make_folder, write_run
 from graphcondense.runs.grid import Cell, plan, run_grid, table_rows
 from graphcondense.runs.progress import ProgressCallback, progress_bar
 from graphcondense.synthetic import CondensedDataset, summary
@@ -67,7 +69,8 @@ def tell(message: str) -> None:
 
 def say(message: str) -> None:
     """A line for the user, on standard error."""
-    Console(file=sys.stderr, highlight=False, soft_wrap=True).print(message, markup=False, emoji=False)
+    console = Console(file=sys.stderr, highlight=False)
+    console.print(message, markup=False, emoji=False, soft_wrap=not console.is_terminal)
 
 
 def command(function: Callable[P, None]) -> Callable[P, None]:
@@ -183,7 +186,7 @@ def list_datasets(data_root: DataRoot = None, as_json: AsJson = False) -> None:
 def condense(
     dataset: DatasetArgument = "digits",
     graphs_per_class: Annotated[int, typer.Option("-n", "--graphs-per-class", help="Graphs each class gets.")] = 10,
-    method: Annotated[str, typer.Option(help="doscond or random.")] = "doscond",
+    method: Annotated[str, typer.Option(help="doscond, random or whole.")] = "doscond",
     preset: PresetName = "default",
     seed: Annotated[int, typer.Option(help="Decides everything that is drawn.")] = 0,
     iterations: Annotated[int | None, typer.Option(help="Iterations (fresh networks); else the preset's.")] = None,
@@ -205,11 +208,15 @@ def condense(
         chosen = chosen.with_model(model)
     extra = parse_settings(settings)
     if real_batch is not None:
-        extra["real_batch"] = real_batch if real_batch == "all" else parse_counts("--real-batch", real_batch)[0]
+        if real_batch != "all" and not real_batch.isdigit():
+            raise InputError(f"--real-batch {real_batch!r} must be a whole number or 'all'")
+        extra["real_batch"] = real_batch if real_batch == "all" else int(real_batch)
     named = {"graphs_per_class": graphs_per_class, "seed": seed, "iterations": iterations, "nodes": graph_nodes}
     condenser = chosen.method(method, **(named | extra))
     folder = out_folder or Path("runs") / f"{task.name}-{method}-{graphs_per_class}-{seed}"
+    condenser.check(task)
     check_folder(folder, force=force)
+    make_folder(folder)
     with progress_bar(f"condensing {task.name}") as advance:
         condensed, seconds = condense_with(condenser, task, chosen, [ProgressCallback(advance)])
     result = write_run(folder, condensed, seconds)
@@ -223,7 +230,7 @@ def condense(
         ("file", result["file"]),
         ("bytes", f"{bytes_text(result['bytes'])} ({share:.1%} of the original)"),
         ("time", seconds_text(seconds)),
-        ("next", f"graphcondense evaluate {folder}"),
+        ("next", f"graphcondense evaluate {shlex.quote(str(folder))}"),
     ]
     out().print(facts_table(facts))
 
@@ -242,7 +249,7 @@ def evaluate(
     """Train on condensed graphs, score on the real test graphs."""
     set_threads(threads)
     condensed = CondensedDataset.load(find_condensed(run))
-    names = parse_list("--models", models) if models else [None]
+    names = [None] if models is None else parse_list("--models", models)
     for name in names:
         if name is not None:
             check_choice("model", name, KINDS)
@@ -257,7 +264,8 @@ def evaluate(
         by_model = {name: scores.to_dict() for name, scores in results.items()}
         print_json({"dataset": task.name, **first.to_dict(), "models": by_model})
         return
-    table = Table(box=None, pad_edge=False, title=f"{task.name}: {METRIC_TITLES[task.metric]}", title_justify="left")
+    title = Text(f"{task.name}: {METRIC_TITLES[task.metric]}")
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
     for name in ("network", "mean ± std", "trainings", "time"):
         table.add_column(name, justify="left" if name == "network" else "right")
     for model, scores in results.items():
@@ -267,9 +275,9 @@ def evaluate(
 
 
 def _origin(condensed: CondensedDataset) -> str:
-    source = condensed.info.get("source", condensed.info.get("dataset"))
-    if not isinstance(source, str):
-        raise InputError("the file does not say which dataset it was made from: give --dataset")
+    source = condensed.info.get("source")
+    if not isinstance(source, str) or not source:
+        raise InputError("made from graphs in Python: give --dataset NAME or FOLDER, or use gc.evaluate in Python")
     return source
 
 
@@ -283,6 +291,7 @@ def compare(
     condense_seeds: Annotated[int, typer.Option(help="Condensations for each method and size.")] = 5,
     eval_seeds: Annotated[int, typer.Option(help="Trainings for each condensation.")] = 10,
     model: Annotated[str | None, typer.Option(help="Network to judge with instead of the preset's.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="Iterations (fresh networks); else the preset's.")] = None,
     settings: Settings = None,
     jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
     out_folder: Annotated[Path | None, typer.Option("--out", help="Folder; each finished cell is kept there.")] = None,
@@ -300,7 +309,8 @@ def compare(
         check_choice("model", model, KINDS)
     task = load_task(dataset, data_root)
     chosen = find_preset(preset, task)
-    cells = plan(chosen, names, counts, condense_seeds, eval_seeds, model, parse_settings(settings))
+    extra = parse_settings(settings) | ({} if iterations is None else {"iterations": iterations})
+    cells = plan(chosen, names, counts, condense_seeds, eval_seeds, model, extra)
     folder = out_folder or Path("runs") / f"compare-{task.name}-{preset}"
     rows = run_with_bars(cells, task, chosen, folder, resume, force, jobs)
     if as_json:
@@ -329,6 +339,13 @@ def run_with_bars(
     return table_rows(rows)
 
 
+def plain_text(value: object) -> str:
+    """A setting for people: short numbers, no Python punctuation."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {plain_text(inner)}" for key, inner in value.items())
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 @app.command("inspect")
 @command
 def inspect(
@@ -341,7 +358,7 @@ def inspect(
     path = find_condensed(file)
     condensed = CondensedDataset.load(path)
     if picture is not None:
-        draw_svg(condensed, picture, force=force)
+        say(f"picture: {draw_svg(condensed, picture, force=force)}")
     facts = {"file": str(path), **summary(condensed), "metric": condensed.metric}
     facts |= {key: value for key, value in condensed.info.items() if key not in facts}
     if as_json:
@@ -353,7 +370,7 @@ def inspect(
     lines = []
     for name, value in shown.items():
         if isinstance(value, dict):
-            lines += [(f"{name}.{key}", inner) for key, inner in value.items()]
+            lines += [(f"{name}.{key}", plain_text(inner)) for key, inner in value.items()]
         elif name != "original_bytes":
             lines.append((name, value))
     out().print(facts_table(lines))
@@ -377,12 +394,12 @@ def quickstart(
     if as_json:
         print_json({"rows": rows})
         return
-    file = folder / "doscond-10-0.safetensors"
+    CondensedDataset.load(folder / "doscond-10-0.safetensors").save(folder / CONDENSED, force=True)
     out().print(comparison_table(rows))
-    tell("A small run: 64 units instead of 128, 300 iterations of 1,000, 200 epochs of 500, 3 trainings of 10.\n")
+    tell("A small run: 64 units of 128, 300 iterations of 1,000, 200 epochs of 500.\n")
     tell("What to try next")
-    tell(f"  graphcondense inspect {file} --picture digits.svg")
-    tell(f"  graphcondense evaluate {file} --models gcn,gin,sage")
+    tell(f"  graphcondense inspect {shlex.quote(str(folder))} --picture digits.svg")
+    tell(f"  graphcondense evaluate {shlex.quote(str(folder))} --models gcn,gin,sage")
     tell("  graphcondense compare digits -n 1,10,50 --condense-seeds 3 --jobs 2")
     tell("  graphcondense datasets")
     tell("Your own graphs: README.md, 'Your own data in ten lines'.")
@@ -396,7 +413,9 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Turn a large graph dataset into a few small graphs that train a GNN nearly as well."""
 
@@ -409,6 +428,6 @@ def main() -> None:
         if not hasattr(error, "format_message"):
             raise
         if error.format_message():  # empty when there was no command and the help was printed
-            say(f"error: {error.format_message()} (graphcondense --help lists commands and options)")
+            say(f"error: {error.format_message()} (--help lists what there is)")
         code = 2
     sys.exit(code)

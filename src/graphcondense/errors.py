@@ -42,16 +42,16 @@ def unknown_name(what: str, name: object, known: Iterable[str]) -> InputError:
     >>> unknown_name("method", "doscont", ["doscond", "random"]).args[0]
     "unknown method 'doscont': did you mean 'doscond'? (known: doscond, random)"
     """
-    return InputError(f"unknown {what} {name!r}: {suggestion(name, known)}")
+    return InputError(f"unknown {what} {name!r}{suggestion(name, known)}")
 
 
 def suggestion(name: object, known: Iterable[str]) -> str:
-    """The known name that is nearest to ``name``, if one is near, and all of them."""
+    """How to go on after an unknown ``name``: the nearest known one, if one is near, and all of them."""
     names = list(known)
     lowered = {n.lower(): n for n in names}
     close = difflib.get_close_matches(str(name).lower(), list(lowered), n=1, cutoff=0.5)
-    hint = f"did you mean {lowered[close[0]]!r}? " if close else ""
-    return f"{hint}(known: {', '.join(names)})"
+    hint = f": did you mean {lowered[close[0]]!r}?" if close else ""
+    return f"{hint} (known: {', '.join(names)})"
 
 
 def check_choice(argument: str, value: str, known: Iterable[str]) -> str:

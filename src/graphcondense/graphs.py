@@ -118,6 +118,10 @@ class GraphStore:
             y=self.y[index : index + 1].clone(),
         )
 
+    def to_pyg(self) -> list[Data]:
+        """The graphs as PyG objects, ready for a ``DataLoader``."""
+        return list(self)
+
     def __iter__(self) -> Iterator[Data]:
         return (self[i] for i in range(len(self)))
 

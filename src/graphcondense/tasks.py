@@ -40,7 +40,7 @@ class GraphTask:
         class_names: the labels as they were before they became 0 to ``num_classes - 1``.
         notes: what was changed or assumed on the way in, one line each, for the user to read.
         position_features: columns of ``x`` that hold a node's row and column in a picture, from 0 to 1, if any do.
-        source: what to give ``load`` to have the dataset again, if that is not its name.
+        source: what to give ``load`` to have the dataset again; empty for graphs that came from Python.
     """
 
     name: str

@@ -92,6 +92,29 @@ def test_original_labels_are_understood() -> None:
     )
 
 
+def test_labels_that_can_be_read_in_two_ways_are_refused() -> None:
+    source = torch.Generator().manual_seed(0)
+    graphs = [random_graph(source, 5, label=1 + i % 3) for i in range(60)]
+    task = graph_task(graphs)
+    with pytest.raises(InputError, match=r"graphs have labels \[1, 2\], which may be class numbers or the labels"):
+        evaluate([g for g in graphs if int(g.y) < 3], task, seeds=1, protocol=QUICK)
+    assert len(evaluate(graphs, task, seeds=1, protocol=QUICK).per_seed) == 1
+
+
+def test_a_module_without_batch_is_told() -> None:
+    class NoBatch(PygNet):
+        def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
+            return x
+
+    with pytest.raises(InputError, match=r"forward must take \(x, edge_index, batch\)"):
+        evaluate(CHOSEN, TASK, seeds=1, protocol=QUICK, model=NoBatch)
+
+
+def test_a_task_is_needed() -> None:
+    with pytest.raises(InputError, match="task=list must be a task"):
+        evaluate(CHOSEN, [], seeds=1)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -11,6 +11,7 @@ from graphcondense.evaluation import Protocol, evaluate
 from graphcondense.matching import DISTANCES
 from graphcondense.methods import Callback, DosCond, RandomSelection
 from graphcondense.models import KINDS, NetworkConfig
+from graphcondense.presets import preset
 from graphcondense.synthetic import CondensedDataset
 from graphcondense.training import Recipe
 from tests.made_up import toy_task
@@ -57,7 +58,7 @@ def test_every_network_can_be_matched(kind: str) -> None:
     "settings",
     [
         {"match": "joint"},
-        {"pad": False},
+        {"pad": True},
         {"samples": 3},
         {"norm_weight": 0.7},
         {"network": NetworkConfig(hidden=8, layers=2, pooling="sum", norm="instance")},
@@ -104,7 +105,7 @@ def test_padding_makes_all_graphs_of_one_size_and_masks_keep_true_ones() -> None
 
 def test_nodes_default_to_the_rounded_mean() -> None:
     mean = round(float(TASK.graphs.num_nodes.double().mean()))
-    assert set(condense(nodes=None).graphs.num_nodes.tolist()) == {mean}
+    assert set(condense(nodes=None, pad=True).graphs.num_nodes.tolist()) == {mean}
 
 
 def test_restart_lowers_the_rates() -> None:
@@ -167,6 +168,20 @@ def test_wrong_settings_are_named_when_the_method_is_built(settings: dict[str, o
 def test_more_graphs_than_there_are_small_ones() -> None:
     with pytest.raises(InputError, match=r"with at most 4 nodes to start from.*--graph-nodes \d"):
         condense(nodes=4, graphs_per_class=30)
+
+
+def test_more_structure_than_memory_is_refused_before_it_is_made() -> None:
+    with pytest.raises(InputError, match=r"6 graphs of 99999999 nodes need about \d+ GB .* lower nodes"):
+        condense(nodes=99_999_999)
+
+
+def test_a_list_is_not_a_task() -> None:
+    with pytest.raises(InputError, match="task=list must be a task: make one"):
+        DosCond().condense(list(TASK.train))  # type: ignore[arg-type]
+
+
+def test_defaults_are_those_of_the_default_preset() -> None:
+    assert preset("default", TASK).method("doscond") == DosCond()
 
 
 def test_more_graphs_than_there_are() -> None:

@@ -55,7 +55,7 @@ def test_a_comparison_says_what_is_in_its_rows() -> None:
     lines = rendered(comparison_table(ROWS))
     assert lines[0].strip() == "ogbg-molbbbp: accuracy (%)"
     squeezed = [" ".join(line.split()) for line in lines]
-    assert "method per class score runs graphs bytes condense a training" in squeezed
+    assert "method per class score runs graphs bytes condense training" in squeezed
     assert "whole all 58.02 ± 1.05 50 32,901 31.2 MB 0.0 s 12.3 s" in squeezed
     assert sum(any(row["method"] in line for row in ROWS) for line in lines) == len(ROWS)
 

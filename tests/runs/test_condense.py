@@ -17,7 +17,7 @@ from graphcondense.training import Recipe
 from tests.made_up import toy_task
 
 SMALL = Preset("paper", NetworkConfig(hidden=8, layers=2), {}, Recipe(epochs=3))
-METHOD = DosCond(graphs_per_class=2, seed=5, iterations=3, network=SMALL.network, real_batch=8, nodes=8)
+METHOD = DosCond(graphs_per_class=2, seed=5, iterations=3, network=SMALL.network, real_batch=8, nodes=8, pad=True)
 
 
 def test_the_run_folder_has_the_file_the_history_and_what_was_measured(tmp_path: Path) -> None:

@@ -79,9 +79,16 @@ def graphs_for(task: GraphTask, graphs: GraphSequence) -> GraphStore:
     """
     loose = check_graphs({"graphs": graphs}).loose
     values = {int(value) for value in loose.y.unique()}
-    if not values <= set(range(task.num_classes)):
-        numbers = {name: number for number, name in enumerate(task.class_names)}
-        foreign = sorted(values - {int(name) for name in numbers if name.lstrip("-").isdigit()})
+    numbers = {name: number for number, name in enumerate(task.class_names)}
+    own_labels = {int(name): number for name, number in numbers.items() if name.lstrip("-").isdigit()}
+    fits_numbers, fits_labels = values <= set(range(task.num_classes)), values <= set(own_labels)
+    if fits_numbers and fits_labels and any(own_labels[value] != value for value in values):
+        raise InputError(
+            f"graphs have labels {sorted(values)}, which may be class numbers or the labels that {task.name} came "
+            f"with ({', '.join(task.class_names)}): give graphs of all classes, or other labels"
+        )
+    if not fits_numbers:
+        foreign = sorted(values - set(own_labels))
         if foreign:
             raise InputError(
                 f"graphs have label {foreign[0]}, but {task.name} has classes 0 to {task.num_classes - 1}: give "

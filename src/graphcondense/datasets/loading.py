@@ -76,7 +76,7 @@ def _load_text(source: str, root: str | Path | None, split_seed: int, progress: 
     name = match_name(source, list(at_hand))
     if name is None:
         raise unknown_name("dataset", source, dict.fromkeys([*(info.name for info in known()), *at_hand]))
-    return load_tu(at_hand[name], split_seed=split_seed)
+    return replace(load_tu(at_hand[name], split_seed=split_seed), source=name)
 
 
 def _load_folder(folder: Path, root: str | Path | None, split_seed: int) -> GraphTask:
@@ -96,7 +96,7 @@ def _load_known(info: DatasetInfo, root: str | Path | None, split_seed: int, pro
         Layout.OGB: lambda: load_ogb(info.name, home, metric=info.metric),
         Layout.SUPERPIXELS: lambda: load_superpixels(info.name, home, progress=progress),
     }
-    task = readers[info.layout]()
+    task = replace(readers[info.layout](), source=info.name)
     if split_seed and info.published_split:
         task = replace(task, notes=(*task.notes, f"split_seed={split_seed} is not used: {info.name} has a split"))
     return task

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Sequence
 
 import torch
@@ -49,6 +50,7 @@ def train_modules(
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             module = source(task.num_features, task.num_outputs).to(graphs.x.device)
+            _check_forward(module)
             optimiser = torch.optim.Adam(module.parameters(), recipe.rate, weight_decay=recipe.weight_decay)
             loader = DataLoader(list(graphs), batch_size=recipe.batch_size, shuffle=True)
             best, weights = -1.0, copy.deepcopy(module.state_dict())
@@ -78,6 +80,13 @@ def train_modules(
 def _outputs(module: nn.Module, loader: DataLoader) -> Tensor:
     module.eval()
     return torch.cat([module(batch.x, batch.edge_index, batch.batch) for batch in loader])
+
+
+def _check_forward(module: nn.Module) -> None:
+    try:
+        inspect.signature(module.forward).bind("x", "edge_index", "batch")
+    except TypeError as error:
+        raise InputError(f"the model's forward must take (x, edge_index, batch): {error}") from None
 
 
 def _check_outputs(outputs: object, graphs: int, width: int) -> None:

@@ -105,6 +105,8 @@ def evaluate(
         progress: called with epochs done and epochs in all.
     """
     chosen = _seeds(seeds)
+    if not isinstance(task, GraphTask):
+        raise InputError(f"task={type(task).__name__} must be a task: make one with gc.graph_task or gc.load")
     store = _training_graphs(graphs, task)
     protocol = protocol or own_protocol(graphs)
     started = time.perf_counter()

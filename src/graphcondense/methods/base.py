@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
-from graphcondense.errors import check_count
+from graphcondense.errors import InputError, check_count
 from graphcondense.graphs import GraphStore
 from graphcondense.methods.callbacks import Callback
 from graphcondense.synthetic import CondensedDataset, json_safe, payload_bytes
@@ -41,6 +41,8 @@ class Method(ABC):
 
     def condense(self, task: GraphTask, callbacks: Sequence[Callback] = ()) -> CondensedDataset:
         """The condensed dataset, with all settings and what it came from in ``info``."""
+        if not isinstance(task, GraphTask):
+            raise InputError(f"task={type(task).__name__} must be a task: make one with gc.graph_task(your graphs)")
         self.check(task)
         graphs, history = self._condense(task, callbacks)
         info = {
@@ -49,7 +51,7 @@ class Method(ABC):
             "settings": asdict(self),
             "classes": list(task.class_names),
             "position_features": task.position_features,
-            "source": task.source or task.name,
+            "source": task.source,
             "train_graphs": len(task.train),
             "original_bytes": payload_bytes(task.train),
             "iterations": len(history),

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from graphcondense.errors import GraphcondenseError, InputError, check_at_least, check_choice, check_count
 from graphcondense.graphs import GraphStore
+from graphcondense.machine import physical_memory
 from graphcondense.matching import DISTANCES, Gradients, first_term, gradients, second_term, sparsity, tie
 from graphcondense.methods.base import Method
 from graphcondense.methods.callbacks import Callback, Callbacks
@@ -22,10 +23,14 @@ from graphcondense.seeding import generator
 from graphcondense.synthetic import SyntheticGraphs
 from graphcondense.tasks import GraphTask
 
+_COPIES = 8  # of the structure: logits, their gradient, Adam's two, and those of the backward pass
+
 
 @dataclass(frozen=True, kw_only=True)
 class DosCond(Method):
-    """Condense by one-step gradient matching (Jin et al., KDD 2022). The defaults are the paper's.
+    """Condense by one-step gradient matching (Jin et al., KDD 2022).
+
+    The defaults are those of the preset ``default``; ``graphcondense.preset("paper", task)`` has the paper's.
 
     Args:
         network: the network whose gradients are matched, drawn afresh each iteration.
@@ -56,14 +61,14 @@ class DosCond(Method):
     name: ClassVar[str] = "doscond"
     network: NetworkConfig = NetworkConfig()
     nodes: int | None = None
-    pad: bool = True
+    pad: bool = False
     iterations: int = 1000
     samples: int = 1
     real_batch: int | str = 256
     match: str = "class"
     distance: str = "relative-squared"
     feature_rate: float = 0.01
-    structure_rate: float = 1.0
+    structure_rate: float = 0.1
     restart_at: int | None = 400
     final_temperature: float = 0.01
     annealing: int = 200
@@ -102,8 +107,15 @@ class DosCond(Method):
         return float(max(self.final_temperature, self.final_temperature ** (iteration / self.annealing)))
 
     def check(self, task: GraphTask) -> None:
-        """There must be enough graphs that are small enough to start from."""
+        """There must be enough graphs that are small enough to start from, and memory for their structure."""
         self._start(task)
+        total = task.num_classes * self.graphs_per_class
+        needed = _COPIES * 4 * total * self._nodes(task) ** 2
+        if needed > (available := physical_memory()):
+            raise InputError(
+                f"{total} graphs of {self._nodes(task)} nodes need about {needed / 1e9:.0f} GB for their structure, "
+                f"this machine has {available / 1e9:.0f}: lower nodes (--graph-nodes) or graphs_per_class (-n)"
+            )
 
     def _nodes(self, task: GraphTask) -> int:
         return self.nodes or round(float(task.graphs.num_nodes.double().mean()))

@@ -30,13 +30,15 @@ def choose_at_random(
     """
     chosen = []
     sizes = task.train.num_nodes
+    fewest, smallest = (int(value) for value in task.train_class_counts.min(0))
+    if fewest < graphs_per_class:
+        remedy = f"use {fewest} or fewer" if fewest else "leave the class out, or give it training graphs"
+        raise InputError(
+            f"graphs_per_class={graphs_per_class} is more than the {fewest} training graphs of class "
+            f"{_class_name(task, smallest)}: {remedy}"
+        )
     for label in range(task.num_classes):
         members = (task.train.y == label).nonzero().flatten()
-        if len(members) < graphs_per_class:
-            raise InputError(
-                f"graphs_per_class={graphs_per_class} is more than the {len(members)} training graphs of class "
-                f"{_class_name(task, label)}: use {int(task.train_class_counts.min())} or fewer"
-            )
         if most_nodes is not None:
             by_size = sizes[members].sort().values
             members = members[sizes[members] <= most_nodes]
@@ -45,7 +47,7 @@ def choose_at_random(
                 raise InputError(
                     f"class {_class_name(task, label)} has {len(members)} training graphs with at most {most_nodes} "
                     f"nodes to start from, graphs_per_class={graphs_per_class} needs as many: raise the nodes of a "
-                    f"synthetic graph to {enough} or more (--graph-nodes {enough}), or ask for fewer graphs"
+                    f"synthetic graph to {enough} or more (nodes={enough}, --graph-nodes {enough}), or ask for fewer"
                 )
         chosen.append(members[torch.randperm(len(members), generator=source)[:graphs_per_class]])
     return torch.cat(chosen)

@@ -52,7 +52,7 @@ class Preset:
         given = {key: value for key, value in settings.items() if value is not None}
         for key in given:
             if key not in known:
-                raise InputError(f"method {name!r} has no setting {key!r}: {suggestion(key, sorted(known))}")
+                raise InputError(f"method {name!r} has no setting {key!r}{suggestion(key, sorted(known))}")
         values = {key: value for key, value in self.condense.items() if key in known}
         if "network" in known:
             values["network"] = self.network

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from graphcondense.errors import WouldOverwriteError
+from graphcondense.errors import InputError, WouldOverwriteError
 from graphcondense.files import write_aside
 from graphcondense.synthetic import CondensedDataset
 
@@ -41,6 +41,8 @@ def draw_svg(condensed: CondensedDataset, path: Path, *, per_class: int = 6, for
         per_class: graphs of each class to draw.
         force: whether an existing file may be replaced.
     """
+    if path.suffix != ".svg":
+        raise InputError(f"picture={str(path)!r} must end in .svg: it is drawn as SVG")
     if path.exists() and not force:
         raise WouldOverwriteError(f"{path} exists: choose another name, or overwrite it with --force")
     position = condensed.info.get("position_features")

@@ -49,7 +49,7 @@ def comparison_table(rows: Sequence[dict[str, Any]]) -> Table:
     title = Text(f"{rows[0]['dataset']}: {METRIC_TITLES[metric]}")
     table = Table(box=box.SIMPLE_HEAD, padding=0, title=title, title_justify="left")
     table.add_column("method", no_wrap=True)
-    for name in ("per class", "score", "runs", "graphs", "bytes", "condense", "a training"):
+    for name in ("per class", "score", "runs", "graphs", "bytes", "condense", "training"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         size = row["graphs_per_class"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,19 +33,30 @@ def condense_with(
 
 def check_folder(folder: Path, *, force: bool) -> None:
     """Raise before any work if ``folder`` has something in it and may not be overwritten."""
-    check_creatable(folder)
+    check_is_no_file(folder)
     if folder.is_dir() and any(folder.iterdir()) and not force:
         raise WouldOverwriteError(f"{folder} is not empty: choose another --out, or overwrite it with --force")
 
 
-def check_creatable(folder: Path) -> None:
-    """Raise before any work if ``folder`` is not a folder and cannot become one."""
+def check_is_no_file(folder: Path) -> None:
+    """Raise if ``folder``, or what it is to lie in, is a file."""
     try:
         there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     except OSError as error:
         raise InputError(f"--out {folder} cannot be a folder: {error.strerror}") from None
     if not there.is_dir():
         raise WouldOverwriteError(f"{there} is a file, not a folder: choose another --out")
+
+
+def make_folder(folder: Path) -> None:
+    """Make ``folder`` and see that it can be written to, so that no result is lost at the end of a long run."""
+    check_is_no_file(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"--out {folder} cannot be written to: {error.strerror}; choose another") from None
 
 
 def write_run(folder: Path, condensed: CondensedDataset, seconds: float) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from graphcondense.evaluation import evaluate
 from graphcondense.files import write_json
 from graphcondense.methods import METHODS, Method
 from graphcondense.presets import Preset
-from graphcondense.runs.condense import check_creatable, condense_with
+from graphcondense.runs.condense import check_is_no_file, condense_with, make_folder
 from graphcondense.runs.progress import Advance, ProgressCallback
 from graphcondense.synthetic import json_safe
 from graphcondense.tasks import GraphTask
@@ -109,6 +109,8 @@ def _setting_names(method: str) -> set[str]:
 
 def _check_settings(settings: dict[str, Any], methods: Sequence[str]) -> None:
     """Each setting must be one of some method, and not one that the grid itself varies."""
+    if settings and all(_setting_names(name) <= {"graphs_per_class", "seed"} for name in methods):
+        raise InputError(f"{', '.join(methods)}: no setting to change, but {sorted(settings)[0]!r} was given")
     known = sorted(set().union(*(_setting_names(name) for name in methods)) - {"graphs_per_class", "seed"})
     for name in settings:
         if name in ("graphs_per_class", "seed"):
@@ -171,8 +173,10 @@ def run_grid(
     for cell in cells:
         cell.method.check(task)
     if folder is not None:
-        check_creatable(folder)
+        check_is_no_file(folder)
     done = _finished(cells, task, preset, folder, resume=resume, force=force)
+    if folder is not None:
+        make_folder(folder)
     rest = [cell for cell in cells if cell.stem not in done]
 
     def count() -> None:
@@ -222,7 +226,8 @@ def _finished(
         try:
             row = json.loads(there[cell.stem].read_text(encoding="utf-8"))
             same = (
-                row["info"]["source"] == (task.source or task.name)
+                row["dataset"] == task.name
+                and row["info"]["source"] == task.source
                 and row["info"]["settings"] == json_safe(asdict(cell.method))
                 and row["info"]["evaluation"] == json_safe(preset.protocol.to_dict())
                 and row["model"] == cell.model

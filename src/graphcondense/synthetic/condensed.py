@@ -57,7 +57,7 @@ class CondensedDataset:
 
     def to_pyg(self) -> list[Data]:
         """The graphs as PyG objects, ready for a ``DataLoader``."""
-        return list(self.graphs)
+        return self.graphs.to_pyg()
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write one ``.safetensors`` file; the same graphs and info always give the same bytes."""
