@@ -5,6 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
+
+# Small products are faster on one thread, and the suite must not crawl where other work keeps the cores busy.
+os.environ["OMP_NUM_THREADS"] = "1"
+torch.set_num_threads(1)
 
 _SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -228,7 +228,9 @@ def test_datasets_says_what_is_at_hand(tmp_path: Path, tiny: str) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_quickstart_needs_nothing_and_says_what_to_try_next() -> None:
+def test_quickstart_needs_nothing_and_says_what_to_try_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "QUICK_RECIPE", Recipe(epochs=1))
+    monkeypatch.setattr(cli, "QUICK_SETTINGS", {"iterations": 2, "real_batch": 2})
     result = run("quickstart")
     assert result.exit_code == 0
     assert "What to try next" in result.stdout

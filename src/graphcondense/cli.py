@@ -42,6 +42,8 @@ app = typer.Typer(
     help="Turn a large graph dataset into a few small graphs that train a GNN nearly as well.",
 )
 P = ParamSpec("P")
+QUICK_RECIPE = Recipe(epochs=200, rate=0.01)
+QUICK_SETTINGS = {"iterations": 300, "real_batch": 32}
 
 DatasetArgument = Annotated[
     str, typer.Argument(metavar="DATASET", help="Name of a dataset (see `datasets`), or a folder in TU format.")
@@ -386,9 +388,8 @@ def quickstart(
     """Condense the embedded digits, compare with random graphs and the whole set: two minutes."""
     task = load_task("digits", None)
     usual = find_preset("default", task)
-    chosen = replace(usual, network=replace(usual.network, hidden=64), recipe=Recipe(epochs=200, rate=0.01))
-    small = {"iterations": 300, "real_batch": 32}
-    cells = plan(chosen, ["whole", "random", "doscond"], [10], condense_seeds=1, eval_seeds=3, settings=small)
+    chosen = replace(usual, network=replace(usual.network, hidden=64), recipe=QUICK_RECIPE)
+    cells = plan(chosen, ["whole", "random", "doscond"], [10], condense_seeds=1, eval_seeds=3, settings=QUICK_SETTINGS)
     folder = out_folder or Path("runs/quickstart")
     rows = run_with_bars(cells, task, chosen, folder, resume=False, force=force or out_folder is None, jobs=1)
     if as_json:
