@@ -266,7 +266,7 @@ def table_rows(rows: Sequence[Row]) -> list[Row]:
                 "std": float(np.std(scores)),
                 "runs": len(scores),
                 "condensations": len(members),
-                "condensation_means": [row["evaluation"]["mean"] for row in members],
+                "condensation_means": [float(np.mean(row["evaluation"]["per_seed"])) for row in members],
                 "condense_seconds": float(np.mean([row["condense_seconds"] for row in members])),
                 "evaluate_seconds": sum(row["evaluation"]["seconds"] for row in members) / len(scores),
                 "graphs": members[0]["graphs"],
