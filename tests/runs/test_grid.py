@@ -293,6 +293,7 @@ def test_the_table_pools_all_trainings_of_a_method_and_size() -> None:
         "std": pytest.approx(np.sqrt((0 + 0.04 + 0.01 + 0.09) / 4)),
         "runs": 4,
         "condensations": 2,
+        "condensation_means": pytest.approx([0.6, 0.4]),
         "condense_seconds": 2.0,
         "evaluate_seconds": 3.0,  # 2 x 6 seconds for 4 trainings
         "graphs": 4,
