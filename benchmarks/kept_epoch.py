@@ -16,20 +16,19 @@ from graphcondense.metrics import roc_auc
 from graphcondense.models import Network
 from graphcondense.training import graph_losses, predict, prediction_batches
 
-EPOCHS, RATE, SEEDS = 500, 1e-3, 10
+RECIPE, SEEDS = gc.Recipe(), 10
 
 
 def curves(task: gc.GraphTask, condensed: gc.CondensedDataset) -> tuple[torch.Tensor, torch.Tensor]:
     """Validation and test scores after each epoch, ``epochs x seeds``."""
     network = Network(gc.NetworkConfig(), task.num_features, task.num_outputs)
     weights = {name: weight.requires_grad_() for name, weight in network.draw_seeds(range(SEEDS)).items()}
-    optimiser = torch.optim.Adam(list(weights.values()), RATE)
+    optimiser = torch.optim.Adam(list(weights.values()), RECIPE.rate)
     batch = network.prepare(condensed.graphs).batch()
     held_out = [(prediction_batches(network, part), part.y) for part in (task.val, task.test)]
     scores: list[list[torch.Tensor]] = [[], []]
-    for epoch in range(EPOCHS):
-        if epoch == EPOCHS // 2:
-            optimiser.param_groups[0]["lr"] = RATE / 10
+    for epoch in range(RECIPE.epochs):
+        RECIPE.set_rate(optimiser, epoch)
         optimiser.zero_grad()
         graph_losses(network(weights, batch), batch.y).mean(-1).sum().backward()
         optimiser.step()

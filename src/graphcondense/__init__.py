@@ -4,7 +4,7 @@ from importlib.metadata import version
 
 from graphcondense.datasets import graph_task, load
 from graphcondense.errors import GraphcondenseError, InputError
-from graphcondense.evaluation import Protocol, Scores, evaluate
+from graphcondense.evaluation import Protocol, Scores, evaluate, pooled
 from graphcondense.methods import DosCond, RandomSelection, Whole
 from graphcondense.models import NetworkConfig
 from graphcondense.presets import preset
@@ -28,5 +28,6 @@ __all__ = [
     "evaluate",
     "graph_task",
     "load",
+    "pooled",
     "preset",
 ]

@@ -55,9 +55,7 @@ def train_modules(
             loader = DataLoader(list(graphs), batch_size=recipe.batch_size, shuffle=True)
             best, weights = -1.0, copy.deepcopy(module.state_dict())
             for epoch in range(recipe.epochs):
-                if epoch == int(recipe.epochs * recipe.decay_at):
-                    for group in optimiser.param_groups:
-                        group["lr"] = recipe.rate / 10
+                recipe.set_rate(optimiser, epoch)
                 module.train()
                 for batch in loader:
                     optimiser.zero_grad()

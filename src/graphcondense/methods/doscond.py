@@ -166,7 +166,7 @@ class _Objective:
         self.sampler = ClassSampler(
             task.train.y, task.num_classes, None if settings.real_batch == "all" else int(settings.real_batch)
         )
-        self.fixed_batch: SparseBatch | None = None
+        self.last_batch: SparseBatch | None = None
         self.joint = settings.match == "joint"
         self.groups = 1 if self.joint else task.num_classes
         self.distance = DISTANCES[settings.distance]
@@ -196,14 +196,15 @@ class _Objective:
             weights = torch.full_like(self.labels, 1.0 / self.labels.shape[1], dtype=torch.float32)
             matched = gradients(self.network, theta, batch, self.labels, weights, create_graph=True)
             loss = loss + self.distance(matched, real).sum() / settings.samples
-            bound = second_term(
-                batch,
-                self.num_classes,
-                self.labels.numel(),
-                settings.horizon,
-                settings.network.layers,
-                settings.network.pooling,
-            )
+            with torch.set_grad_enabled(settings.norm_weight > 0):  # else it is only reported
+                bound = second_term(
+                    batch,
+                    self.num_classes,
+                    self.labels.numel(),
+                    settings.horizon,
+                    settings.network.layers,
+                    settings.network.pooling,
+                )
             if settings.norm_weight:
                 loss = loss + settings.norm_weight * bound / settings.samples
             with torch.no_grad():
@@ -223,10 +224,10 @@ class _Objective:
 
     def _real_gradients(self, theta: Parameters) -> Gradients:
         sizes = self.sampler.group_sizes
-        if self.fixed_batch is None or not self.sampler.fixed:
+        if self.last_batch is None or not self.sampler.fixed:
             index = self.sampler.draw(self.batch_source)
-            self.fixed_batch = self.real.batch(index, None if self.joint else sizes)
-        batch = self.fixed_batch
+            self.last_batch = self.real.batch(index, None if self.joint else sizes)
+        batch = self.last_batch
         per_graph = torch.tensor([1.0 / (sum(sizes) if self.joint else size) for size in sizes])
         weights = per_graph.repeat_interleave(torch.tensor(sizes))
         return gradients(self.network, theta, batch, batch.y, weights)

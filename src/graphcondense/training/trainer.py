@@ -49,6 +49,12 @@ class Recipe:
         if not 0 < self.decay_at <= 1:
             raise InputError(f"decay_at={self.decay_at!r} must be in (0, 1]: the share of epochs at the full rate")
 
+    def set_rate(self, optimiser: torch.optim.Optimizer, epoch: int) -> None:
+        """Give ``optimiser`` the rate of ``epoch`` (from 0)."""
+        late = epoch >= int(self.epochs * self.decay_at)
+        for group in optimiser.param_groups:
+            group["lr"] = self.rate / 10 if late else self.rate
+
 
 @dataclass(frozen=True)
 class TrainedNetworks:
@@ -108,9 +114,7 @@ def train(
     val_batches = prediction_batches(network, val)
     best = _Best(weights, statistics, len(seeds))
     for epoch in range(recipe.epochs):
-        if epoch == int(recipe.epochs * recipe.decay_at):
-            for group in optimiser.param_groups:
-                group["lr"] = recipe.rate / 10
+        recipe.set_rate(optimiser, epoch)
         for batch in batches.epoch(epoch):
             optimiser.zero_grad()
             losses = graph_losses(network(weights, batch, statistics), batch.y)
