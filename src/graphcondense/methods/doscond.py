@@ -13,7 +13,7 @@ from torch import Tensor
 from graphcondense.errors import GraphcondenseError, InputError, check_at_least, check_choice, check_count
 from graphcondense.graphs import GraphStore
 from graphcondense.machine import physical_memory
-from graphcondense.matching import DISTANCES, Gradients, first_term, gradients, second_term, sparsity, tie
+from graphcondense.matching import DISTANCES, Gradients, first_term, match, real_gradients, second_term, sparsity
 from graphcondense.methods.base import Method
 from graphcondense.methods.callbacks import Callback, Callbacks
 from graphcondense.methods.selection import choose_at_random
@@ -186,7 +186,7 @@ class _Objective:
     def at_fresh_theta(self, temperature: float) -> tuple[Tensor, dict[str, float]]:
         """The loss to descend, and what to report of it."""
         settings = self.settings
-        theta = tie(self.network.draw(self.theta_source), self.groups)
+        theta = self.network.draw(self.theta_source)
         real = self._real_gradients(theta)
         loss = torch.zeros(())
         first = second = 0.0
@@ -194,8 +194,8 @@ class _Objective:
             adjacency = self._adjacency(temperature)
             batch = self.synthetic.batch(adjacency, self.network.propagation, self.joint)
             weights = torch.full_like(self.labels, 1.0 / self.labels.shape[1], dtype=torch.float32)
-            matched = gradients(self.network, theta, batch, self.labels, weights, create_graph=True)
-            loss = loss + self.distance(matched, real).sum() / settings.samples
+            gap, matched = match(self.network, theta, batch, self.labels, weights, real, self.distance)
+            loss = loss + gap / settings.samples
             with torch.set_grad_enabled(settings.norm_weight > 0):  # else it is only reported
                 bound = second_term(
                     batch,
@@ -230,7 +230,7 @@ class _Objective:
         batch = self.last_batch
         per_graph = torch.tensor([1.0 / (sum(sizes) if self.joint else size) for size in sizes])
         weights = per_graph.repeat_interleave(torch.tensor(sizes))
-        return gradients(self.network, theta, batch, batch.y, weights)
+        return real_gradients(self.network, theta, batch, weights)
 
     def _adjacency(self, temperature: float) -> Tensor:
         structure = self.synthetic.structure

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from itertools import pairwise
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from graphcondense.graphs import GraphStore, pointers, ranges
+from graphcondense.graphs import GraphStore, pointers, ranges, repeat
 from graphcondense.real.compression import Compression, compress
 from graphcondense.real.operators import propagation_matrix
 from graphcondense.real.sparse import SparseMatrix
@@ -114,21 +114,31 @@ class SparseBatch(ABC):
 
     def linear(self, h: Tensor, weight: Tensor, level: int) -> Tensor:
         """``h @ weight`` for the rows of ``level``; level -1 are the pooled graphs."""
-        return h @ weight if self.group_sizes is None else tied_linear(h, weight, self._groups(level))
+        return h @ weight if self.group_sizes is None else tied_linear(h, weight, self.groups(level))
 
     def add_bias(self, h: Tensor, bias: Tensor, level: int) -> Tensor:
         """``h + bias`` with ``bias`` of ``R x F`` (or ``C x F``)."""
-        return h + bias.unsqueeze(1) if self.group_sizes is None else tied_bias(h, bias, self._groups(level))
+        return h + bias.unsqueeze(1) if self.group_sizes is None else tied_bias(h, bias, self.groups(level))
 
     def pool(self, h: Tensor, how: str, level: int) -> Tensor:
         """Mean or sum of each graph's node rows at the last level: ``... x G x F``."""
+        return self._pool(how) @ h
+
+    def spread(self, pooled: Tensor, how: str) -> Tensor:
+        """The transpose of :meth:`pool`: each row of the last level gets its share of the graphs' rows."""
+        return self._pool(how).T @ pooled
+
+    def propagate_back(self, h: Tensor, level: int) -> Tensor:
+        """The transpose of :meth:`propagate`."""
+        return h if self.source.matrix is None else self._matrix(level).T @ h
+
+    def _pool(self, how: str) -> SparseMatrix:
         if how not in self._pools:
             rows, count = self._last_rows()
-            sizes = self.num_nodes.to(h.dtype)
+            sizes = self.num_nodes.to(torch.get_default_dtype())
             share = 1 / sizes if how == "mean" else torch.ones_like(sizes)
-            weight = torch.repeat_interleave(share, self.num_nodes)
-            self._pools[how] = SparseMatrix(self.node_ptr, rows, weight, count)
-        return self._pools[how] @ h
+            self._pools[how] = SparseMatrix(self.node_ptr, rows, repeat(share, self.num_nodes), count)
+        return self._pools[how]
 
     def graph_moments(self, h: Tensor, level: int) -> tuple[Tensor, Tensor]:
         """Mean and variance of each graph's rows, spread back to the rows. Needs a row a node."""
@@ -137,15 +147,19 @@ class SparseBatch(ABC):
     def batch_moments(self, h: Tensor, level: int) -> tuple[Tensor, Tensor]:
         """Mean and variance over the batch (over each group, if there are groups). Needs a row a node."""
         if self.group_sizes is not None:
-            return _moments(h, pointers(torch.tensor(self._groups(level), device=h.device)))
+            return _moments(h, pointers(torch.tensor(self.groups(level), device=h.device)))
         mean = h.mean(-2, keepdim=True)
         return mean, (h - mean).square().mean(-2, keepdim=True)
 
-    def _groups(self, level: int) -> list[int]:
-        assert self.group_sizes is not None
-        return self.group_sizes if level < 0 else self._groups_of_nodes(level)
+    def groups(self, level: int) -> list[int]:
+        """Rows of each group at ``level`` (-1 are the pooled graphs); all of them where there are no groups."""
+        if level < 0:
+            return self.group_sizes or [len(self.y)]
+        return self._groups_of_nodes(level)
 
     def _nodes_a_group(self) -> list[int]:
+        if self.group_sizes is None:
+            return [self.nodes.numel()]
         ends = self.node_ptr[pointers(torch.tensor(self.group_sizes)).to(self.node_ptr.device)]
         return [int(count) for count in ends.diff()]
 
@@ -160,7 +174,7 @@ class PlainBatch(SparseBatch):
 
     def features(self, steps: int, level: int) -> Tensor:
         """Features of the batch's nodes."""
-        return self.source.features(steps)[self.nodes]
+        return self.source.features(steps).index_select(0, self.nodes)
 
     def own(self, h: Tensor, level: int) -> Tensor:
         """Rows stay where they are."""
@@ -180,11 +194,11 @@ class PlainBatch(SparseBatch):
         self, matrix: SparseMatrix, symmetric: bool = False, transpose: SparseMatrix | None = None
     ) -> SparseMatrix:
         """The rows of the batch's nodes. Whole graphs are in the batch, so all their columns are in it too."""
-        shift = torch.repeat_interleave(self.node_ptr[:-1] - self.starts, self.num_nodes)
-        counts = matrix.ptr.diff()[self.nodes]
-        entries = ranges(matrix.ptr[self.nodes], counts)
-        col = matrix.col[entries] + torch.repeat_interleave(shift, counts)
-        return SparseMatrix(pointers(counts), col, matrix.weight[entries], self.nodes.numel(), symmetric, transpose)
+        counts, col, weight = matrix.take(self.nodes)
+        shift = repeat(self.node_ptr[:-1] - self.starts, self.num_nodes)
+        return SparseMatrix(
+            pointers(counts), col.add_(repeat(shift, counts)), weight, self.nodes.numel(), symmetric, transpose
+        )
 
     def _last_rows(self) -> tuple[Tensor, int]:
         return torch.arange(self.nodes.numel(), device=self.nodes.device), self.nodes.numel()
@@ -204,72 +218,87 @@ class CompressedBatch(SparseBatch):
     ) -> None:
         super().__init__(source, index, group_sizes)
         self.levels = compression.levels
-        groups = len(group_sizes) if group_sizes is not None else 1
-        key = compression.colour[self.nodes]
+        groups = torch.arange(len(self.groups(-1)))
+        key = compression.colour.index_select(0, self.nodes)
         if group_sizes is not None:
-            group = torch.arange(groups).repeat_interleave(torch.tensor(self._nodes_a_group()))
-            key = key + group * len(self.levels[-1])
-        # For each level: the present colours (with group), and the row of each colour (with group).
-        self._present: list[tuple[Tensor, Tensor]] = []
-        self._number: list[Tensor] = []
-        for level in reversed(self.levels):
-            present = torch.zeros(groups * len(level), dtype=torch.bool)
-            present[key] = True
-            chosen = present.nonzero().flatten()
-            number = present.cumsum(0) - 1
-            if not self._number:
-                self._rows = number[key]
-            colour, group = chosen % len(level), chosen // len(level)
-            self._present.insert(0, (colour, group))
-            self._number.insert(0, number)
-            below = self.levels[max(len(self.levels) - 1 - len(self._number), 0)]
-            key = level.parent[colour] + group * len(below)
+            key.add_(repeat(groups * len(self.levels[-1]), torch.tensor(self._nodes_a_group())))
+        self._present: list[_Present] = []
+        for number, level in reversed(list(enumerate(self.levels))):
+            present = _Present(key, len(level), groups)
+            if not self._present:
+                self._rows = present.row.index_select(0, key)
+            self._present.insert(0, present)
+            if number:
+                key = present.with_group(level.parent.index_select(0, present.colour), len(self.levels[number - 1]))
 
     @property
     def most_rows(self) -> int:
         """Those of the last level: refinement only ever splits colours."""
-        return self._present[-1][0].numel()
+        return len(self._present[-1])
 
     def features(self, steps: int, level: int) -> Tensor:
         """Features of a node of each present colour."""
-        return self.source.colour_features(steps, level)[self._present[level][0]]
+        return self.source.colour_features(steps, level).index_select(0, self._present[level].colour)
 
     def own(self, h: Tensor, level: int) -> Tensor:
         """The row of the colour that a node had one level below."""
-        colour, group = self._present[level]
-        parent = self.levels[level].parent[colour] + group * len(self.levels[level - 1])
-        return h.index_select(-2, self._number[level - 1][parent])
+        here, below = self._present[level], self._present[level - 1]
+        parent = self.levels[level].parent.index_select(0, here.colour)
+        return h.index_select(-2, below.row[here.with_group(parent, len(self.levels[level - 1]))])
 
     def _matrix(self, level: int) -> SparseMatrix:
         if level not in self._matrices:
             matrix = self.levels[level].matrix
             assert matrix is not None
-            colour, group = self._present[level]
-            counts = matrix.ptr.diff()[colour]
-            entries = ranges(matrix.ptr[colour], counts)
-            col = matrix.col[entries]
-            if self.group_sizes is not None:
-                col = col + torch.repeat_interleave(group * len(self.levels[level - 1]), counts)
-            rows_below = self._present[level - 1][0].numel()
-            self._matrices[level] = SparseMatrix(
-                pointers(counts), self._number[level - 1][col], matrix.weight[entries], rows_below
-            )
+            here, below = self._present[level], self._present[level - 1]
+            counts, col, weight = matrix.take(here.colour)
+            col = here.with_group(col, len(self.levels[level - 1]), counts)
+            self._matrices[level] = SparseMatrix(pointers(counts), below.row.index_select(0, col), weight, len(below))
         return self._matrices[level]
 
     def _last_rows(self) -> tuple[Tensor, int]:
         return self._rows, self.most_rows
 
     def _groups_of_nodes(self, level: int) -> list[int]:
-        assert self.group_sizes is not None
-        ends = self._number[level].view(len(self.group_sizes), -1)[:, -1] + 1
-        return [end - start for start, end in pairwise([0, *ends.tolist()])]
+        return self._present[level].counts.tolist()
+
+
+class _Present:
+    """The colours of one level that occur in a batch, group by group; each is a row.
+
+    Args:
+        key: for each row above, its colour at this level plus ``colours`` times its group.
+        colours: colours of this level in the whole dataset.
+        groups: ``0, 1, ...``
+    """
+
+    def __init__(self, key: Tensor, colours: int, groups: Tensor) -> None:
+        occurs = np.zeros(len(groups) * colours, dtype=bool)
+        occurs[key.numpy()] = True
+        chosen = np.flatnonzero(occurs)
+        ends = np.searchsorted(chosen, colours * np.arange(len(groups) + 1))
+        self.groups, self.counts = groups, torch.from_numpy(np.diff(ends))
+        self.row = torch.from_numpy(np.cumsum(occurs)).sub_(1)  # of a colour (with group) that occurs
+        self.colour = torch.from_numpy(chosen)
+        if len(groups) > 1:
+            self.colour.sub_(repeat(groups * colours, self.counts))
+
+    def __len__(self) -> int:
+        return self.colour.numel()
+
+    def with_group(self, colour: Tensor, colours: int, counts: Tensor | None = None) -> Tensor:
+        """Keys of colours of another level, one for each row here (or ``counts`` of them)."""
+        if len(self.groups) == 1:
+            return colour
+        group = repeat(self.groups * colours, self.counts)
+        return colour + (group if counts is None else repeat(group, counts))
 
 
 def _moments(h: Tensor, ptr: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and variance of consecutive runs of rows, spread back to the rows."""
     counts = ptr.diff()
     rows = torch.arange(int(ptr[-1]), device=h.device)
-    run = torch.repeat_interleave(torch.arange(counts.numel(), device=h.device), counts)
+    run = repeat(torch.arange(counts.numel(), device=h.device), counts)
     average = SparseMatrix(ptr, rows, (1 / counts.clamp(min=1).to(h.dtype))[run], rows.numel())
     ones = torch.ones(rows.numel(), device=h.device, dtype=h.dtype)
     spread = SparseMatrix(torch.arange(rows.numel() + 1, device=h.device), run, ones, counts.numel())

@@ -8,7 +8,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from graphcondense.graphs import GraphStore, pointers, ranges
+from graphcondense.graphs import GraphStore, pointers
 from graphcondense.real.colours import refine, start_colours
 from graphcondense.real.sparse import SparseMatrix
 
@@ -57,8 +57,9 @@ def compress(graphs: GraphStore, matrix: SparseMatrix | None, layers: int) -> Co
         return Compression([_level(colours[0], colours[0], None)], colours[0])
     for _ in range(layers):
         colours.append(refine(colours[-1], matrix))
-    # Layer l multiplies the rows of level l - 1: those are what compression saves.
-    if sum(int(colour.max()) + 1 for colour in colours[:-1]) > _WORTHWHILE * nodes * layers:
+    # The first layer multiplies the rows of level 1, each other one those of the level below: these are what it saves.
+    multiplied = [colours[1], *colours[1:-1]]
+    if sum(int(colour.max()) + 1 for colour in multiplied) > _WORTHWHILE * nodes * layers:
         return None
     levels = [_level(colours[0], colours[0], None)]
     levels += [_level(here, below, matrix) for below, here in pairwise(colours)]
@@ -71,8 +72,6 @@ def _level(colour: Tensor, below: Tensor, matrix: SparseMatrix | None) -> Colour
     node = torch.full((count,), colour.numel()).scatter_reduce_(0, colour, everyone, "amin")
     quotient = None
     if matrix is not None:
-        entries = matrix.ptr.diff()[node]
-        chosen = ranges(matrix.ptr[node], entries)
-        columns = int(below.max()) + 1
-        quotient = SparseMatrix(pointers(entries), below[matrix.col[chosen]], matrix.weight[chosen], columns)
+        counts, col, weight = matrix.take(node)
+        quotient = SparseMatrix(pointers(counts), below.index_select(0, col), weight, int(below.max()) + 1)
     return ColourLevel(node, below[node], quotient)

@@ -11,6 +11,8 @@ import torch.nn.functional as F
 from scipy.sparse import csr_array
 from torch import Tensor
 
+from graphcondense.graphs import ranges
+
 
 class SparseMatrix:
     """A sparse matrix by rows (CSR); repeated entries add up.
@@ -52,6 +54,13 @@ class SparseMatrix:
         weight = torch.from_numpy(flipped.data)
         device = self.col.device
         return SparseMatrix(ptr.to(device), col.to(device), weight.to(device), self.rows, transpose=self)
+
+    def take(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Some rows, one after the other: number of entries of each, their columns and their weights."""
+        starts = self.ptr.index_select(0, rows)
+        counts = self.ptr.index_select(0, rows + 1).sub_(starts)
+        entries = ranges(starts, counts)
+        return counts, self.col.index_select(0, entries), self.weight.index_select(0, entries)
 
     def __matmul__(self, h: Tensor) -> Tensor:
         """``columns x F`` or ``R x columns x F`` becomes ``rows x F`` or ``R x rows x F``; differentiable in ``h``.

@@ -68,6 +68,13 @@ class DenseBatch:
         total = (h if self.mask is None else h * self.mask).sum(-2)
         return total / self.node_counts if how == "mean" else total
 
+    def node_shares(self, how: str) -> Tensor | float:
+        """What a node counts in its graph's pooled row: ``G x 1 x n`` for all graphs, or one number."""
+        if self.mask is None:
+            return 1 / self.x.shape[-2] if how == "mean" else 1.0
+        share = self.mask / self.mask.sum(-2, keepdim=True).clamp(min=1) if how == "mean" else self.mask
+        return share.flatten(0, 1).mT
+
     def graph_moments(self, h: Tensor, level: int = 0) -> tuple[Tensor, Tensor]:
         """Mean and variance over each graph's nodes."""
         return self._moments(h, (-2,))

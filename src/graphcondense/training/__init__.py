@@ -1,6 +1,16 @@
 """Training: many seeds at once, on real or on condensed graphs."""
 
-from graphcondense.training.losses import graph_losses
+from graphcondense.training.losses import graph_losses, residual_change, residuals
 from graphcondense.training.trainer import Progress, Recipe, TrainedNetworks, predict, prediction_batches, train
 
-__all__ = ["Progress", "Recipe", "TrainedNetworks", "graph_losses", "predict", "prediction_batches", "train"]
+__all__ = [
+    "Progress",
+    "Recipe",
+    "TrainedNetworks",
+    "graph_losses",
+    "predict",
+    "prediction_batches",
+    "residual_change",
+    "residuals",
+    "train",
+]
