@@ -27,7 +27,7 @@ def ranges(starts: Tensor, counts: Tensor) -> Tensor:
     [7, 8, 2, 3, 4]
     """
     shift = repeat(starts - counts.cumsum(0) + counts, counts)
-    return torch.arange(shift.numel(), device=shift.device).add_(shift)
+    return torch.arange(shift.numel(), dtype=shift.dtype, device=shift.device).add_(shift)
 
 
 def repeat(values: Tensor, counts: Tensor) -> Tensor:

@@ -7,22 +7,22 @@ import math
 import torch
 from torch import Tensor
 
-from graphcondense.matching.gradients import Gradients, flatten
+from graphcondense.matching.gradients import Gradients
 from graphcondense.synthetic import DenseBatch
 
 
-def sparsity(probabilities: Tensor, target: float) -> Tensor:
-    """``max(mean(probabilities) - target, 0)``: structure may not get denser than it started.
+def sparsity(density: Tensor, target: float) -> Tensor:
+    """``max(density - target, 0)``: structure may not get denser than it started.
 
-    >>> round(sparsity(torch.tensor([[0.0, 0.6], [0.6, 0.0]]), 0.2).item(), 4)
+    >>> round(sparsity(torch.tensor(0.3), 0.2).item(), 4)
     0.1
     """
-    return torch.relu(probabilities.mean() - target)
+    return torch.relu(density - target)
 
 
 def input_norm(batch: DenseBatch, steps: int, pooling: str) -> Tensor:
     """``sqrt(sum_i gamma_i |1^T A'^K X'|^2)`` over all graphs; gamma is 1 for sum pooling and 1/n for mean pooling."""
-    squares = batch.pool(batch.features(steps), "sum").square()
+    squares = batch.feature_sums(steps).square()
     if pooling == "mean":
         squares = squares / batch.node_counts
     return torch.sqrt(squares.sum() + torch.finfo(squares.dtype).tiny)  # finite slope where all features are zero
@@ -38,10 +38,10 @@ def first_term(synthetic: Gradients, real: Gradients, synthetic_share: Tensor, r
     """The first term of Proposition 1 without M: ``sqrt 2 |grad l_T - grad l_S|``.
 
     Args:
-        synthetic: class gradients, ``C x ...`` each.
+        synthetic: class gradients.
         real: class gradients likewise.
         synthetic_share: share of each class among the synthetic graphs, ``C``.
         real_share: share of each class among the real graphs, ``C``.
     """
-    gap = (flatten(real) * real_share.unsqueeze(1)).sum(0) - (flatten(synthetic) * synthetic_share.unsqueeze(1)).sum(0)
+    gap = real_share @ real.flat - synthetic_share @ synthetic.flat
     return math.sqrt(2) * gap.square().sum().sqrt()

@@ -13,7 +13,7 @@ from torch import Tensor
 from graphcondense.errors import GraphcondenseError, InputError, check_at_least, check_choice, check_count
 from graphcondense.graphs import GraphStore
 from graphcondense.machine import physical_memory
-from graphcondense.matching import DISTANCES, Gradients, first_term, match, real_gradients, second_term, sparsity
+from graphcondense.matching import DISTANCES, Gradients, Matcher, first_term, second_term, sparsity
 from graphcondense.methods.base import Method
 from graphcondense.methods.callbacks import Callback, Callbacks
 from graphcondense.methods.selection import choose_at_random
@@ -129,31 +129,29 @@ class DosCond(Method):
         start = task.train.subset(self._start(task))
         synthetic = SyntheticGraphs(start, task.num_classes, self._nodes(task), self.pad, self.logit_strength)
         objective = _Objective(self, task, synthetic)
-        optimisers = self._optimisers(synthetic, 1.0)
+        optimiser = self._optimiser(synthetic, 1.0)
         hooks, history = Callbacks(callbacks), []
         hooks.on_start(self.iterations)
         for iteration in range(self.iterations):
             if iteration == self.restart_at:
-                optimisers = self._optimisers(synthetic, 0.1)
-            for optimiser in optimisers:
-                optimiser.zero_grad()
+                optimiser = self._optimiser(synthetic, 0.1)
+            optimiser.zero_grad()
             loss, record = objective.at_fresh_theta(self.temperature(iteration))
             if not all(math.isfinite(value) for value in record.values()):
                 raise GraphcondenseError(
                     f"the loss is {record['loss']} at iteration {iteration + 1}: lower "
                     f"feature_rate={self.feature_rate} or structure_rate={self.structure_rate}"
                 )
-            torch.autograd.backward(loss)
-            for optimiser in optimisers:
-                optimiser.step()
+            torch.autograd.backward(loss, inputs=synthetic.learned)
+            optimiser.step()
             history.append(record)
             hooks.on_iteration(iteration + 1, record)
         hooks.on_end()
         return synthetic.result(), history
 
-    def _optimisers(self, synthetic: SyntheticGraphs, factor: float) -> list[torch.optim.Optimizer]:
-        learned = [(synthetic.x, self.feature_rate), (synthetic.structure.logits, self.structure_rate)]
-        return [torch.optim.Adam([tensor], rate * factor, fused=True) for tensor, rate in learned if rate > 0]
+    def _optimiser(self, synthetic: SyntheticGraphs, factor: float) -> torch.optim.Optimizer:
+        rates = [(synthetic.x, self.feature_rate), (synthetic.structure.logits, self.structure_rate)]
+        return torch.optim.Adam([{"params": [tensor], "lr": rate * factor} for tensor, rate in rates], fused=True)
 
 
 class _Objective:
@@ -166,15 +164,19 @@ class _Objective:
         self.sampler = ClassSampler(
             task.train.y, task.num_classes, None if settings.real_batch == "all" else int(settings.real_batch)
         )
-        self.last_batch: SparseBatch | None = None
+        self.batches: list[SparseBatch] = []
         self.joint = settings.match == "joint"
         self.groups = 1 if self.joint else task.num_classes
-        self.distance = DISTANCES[settings.distance]
+        self.matcher = Matcher(self.network, DISTANCES[settings.distance])
         self.shares = self._shares(task)
         self.theta_source = generator(settings.seed, "theta")
         self.batch_source = generator(settings.seed, "real batch")
         self.noise_source = generator(settings.seed, "structure noise")
         self.labels = synthetic.labels.view(self.groups, -1)
+        self.synthetic_weights = torch.full(self.labels.shape, 1 / self.labels.shape[1])
+        sizes = self.sampler.group_sizes
+        real_weights = [torch.full((size,), 1 / (sum(sizes) if self.joint else size)) for size in sizes]
+        self.real_weights = torch.cat(real_weights)
 
     def _shares(self, task: GraphTask) -> tuple[Tensor, Tensor]:
         """Share of each group among the synthetic and among the real graphs."""
@@ -193,8 +195,7 @@ class _Objective:
         for _ in range(settings.samples):
             adjacency = self._adjacency(temperature)
             batch = self.synthetic.batch(adjacency, self.network.propagation, self.joint)
-            weights = torch.full_like(self.labels, 1.0 / self.labels.shape[1], dtype=torch.float32)
-            gap, matched = match(self.network, theta, batch, self.labels, weights, real, self.distance)
+            gap, matched = self.matcher.synthetic(theta, batch, self.labels, self.synthetic_weights, real)
             loss = loss + gap / settings.samples
             with torch.set_grad_enabled(settings.norm_weight > 0):  # else it is only reported
                 bound = second_term(
@@ -210,27 +211,24 @@ class _Objective:
             with torch.no_grad():
                 first += float(first_term(matched, real, *self.shares)) / settings.samples
                 second += float(bound) / settings.samples
-        probabilities = self.synthetic.structure.probabilities()
+        density = self.synthetic.structure.density()
         if settings.sparsity_weight and settings.structure_rate:
-            loss = loss + settings.sparsity_weight * sparsity(probabilities, self.synthetic.start_density)
+            loss = loss + settings.sparsity_weight * sparsity(density, self.synthetic.start_density)
         record = {
             "loss": float(loss.detach()),
             "first_term": first,
             "second_term": second,
-            "density": float(probabilities.detach().mean()),
+            "density": float(density.detach()),
             "temperature": temperature,
         }
         return loss, record
 
     def _real_gradients(self, theta: Parameters) -> Gradients:
-        sizes = self.sampler.group_sizes
-        if self.last_batch is None or not self.sampler.fixed:
+        if not self.batches or not self.sampler.fixed:
             index = self.sampler.draw(self.batch_source)
-            self.last_batch = self.real.batch(index, None if self.joint else sizes)
-        batch = self.last_batch
-        per_graph = torch.tensor([1.0 / (sum(sizes) if self.joint else size) for size in sizes])
-        weights = per_graph.repeat_interleave(torch.tensor(sizes))
-        return real_gradients(self.network, theta, batch, weights)
+            self.batches = self.real.batches(index, None if self.joint else self.sampler.group_sizes)
+        sizes = [len(batch.y) for batch in self.batches]
+        return self.matcher.real(theta, self.batches, self.real_weights.split(sizes))
 
     def _adjacency(self, temperature: float) -> Tensor:
         structure = self.synthetic.structure

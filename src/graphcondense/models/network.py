@@ -78,12 +78,21 @@ class Network:
 
     def prepare(self, graphs: GraphStore, compress: bool = True) -> RealGraphs:
         """Real graphs ready for this network. Norms look at more than a node's surroundings: no compression then."""
-        return RealGraphs(graphs, self.propagation, self.config.layers, compress and self.config.norm == "none")
+        norm = self.config.norm
+        return RealGraphs(
+            graphs, self.propagation, self.config.layers, compress and norm == "none", together=norm == "batch"
+        )
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
         """Names of the weights, in order."""
         return tuple(self._slots) + self._affine_names
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shape of each weight of one network, in the order of :attr:`parameter_names`."""
+        affine = dict.fromkeys(self._affine_names, (self.config.hidden,))
+        return {name: slot.shape for name, slot in self._slots.items()} | affine
 
     def draw(self, source: torch.Generator) -> Parameters:
         """Fresh weights of one network, each ``1 x ...``."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
+from itertools import accumulate, pairwise
 
 import numpy as np
 import torch
@@ -14,6 +16,8 @@ from graphcondense.real.operators import propagation_matrix
 from graphcondense.real.sparse import SparseMatrix
 from graphcondense.real.tied import tied_bias, tied_linear
 
+_CACHED_ROWS = 2**13
+
 
 class RealGraphs:
     """A dataset prepared for one kind of network; hands out batches without touching a Python object a graph.
@@ -23,10 +27,18 @@ class RealGraphs:
         propagation: ``"gcn"``, ``"mean"``, ``"sum"``, or ``"none"`` for networks that ignore edges.
         layers: message-passing layers of the network.
         compressed: whether nodes that no such network can tell apart may share a row; done only where it pays.
+        together: whether the graphs of a batch see each other (batch norm), so that it must not be taken apart.
     """
 
-    def __init__(self, graphs: GraphStore, propagation: str, layers: int = 3, compressed: bool = True) -> None:
-        self.graphs = graphs
+    def __init__(
+        self,
+        graphs: GraphStore,
+        propagation: str,
+        layers: int = 3,
+        compressed: bool = True,
+        together: bool = False,
+    ) -> None:
+        self.graphs, self.together = graphs, together
         self.matrix = None if propagation == "none" else propagation_matrix(graphs, propagation)
         on_cpu = graphs.x.device.type == "cpu"
         self.compression = compress(graphs, self.matrix, layers) if compressed and on_cpu else None
@@ -59,6 +71,24 @@ class RealGraphs:
             return CompressedBatch(self, self.compression, index, group_sizes)
         return PlainBatch(self, index, group_sizes)
 
+    def batches(self, index: Tensor, group_sizes: list[int] | None = None) -> list[SparseBatch]:
+        """The same as several batches, each small enough for its hidden rows to stay in the processor's cache.
+
+        A compressed batch stays whole: its graphs share rows. Every batch has all groups, of which some are empty.
+        """
+        if self.together or self.compression is not None:
+            return [self.batch(index, group_sizes)]
+        ends = self.graphs.num_nodes.index_select(0, index).cumsum(0)
+        sizes = ((ends - 1) // _CACHED_ROWS).unique_consecutive(return_counts=True)[1].tolist()
+        parts: list[SparseBatch] = []
+        first = 0
+        group_ptr = [0, *accumulate(group_sizes or [])]
+        for size in sizes:
+            inside = [max(0, min(b, first + size) - max(a, first)) for a, b in pairwise(group_ptr)]
+            parts.append(self.batch(index[first : first + size], None if group_sizes is None else inside))
+            first += size
+        return parts
+
 
 class SparseBatch(ABC):
     """Some real graphs, as networks see them: ``G`` graphs, ``N_l`` rows at level ``l`` (after ``l`` layers).
@@ -82,6 +112,7 @@ class SparseBatch(ABC):
         self.nodes = ranges(self.starts, self.num_nodes)
         self._matrices: dict[int, SparseMatrix] = {}
         self._pools: dict[str, SparseMatrix] = {}
+        self._group_rows: dict[int, list[int]] = {}
 
     @property
     @abstractmethod
@@ -105,6 +136,10 @@ class SparseBatch(ABC):
         """The row of each node of the batch at the last level, and the number of rows there."""
 
     @abstractmethod
+    def _to_last_rows(self, values: Tensor) -> Tensor:
+        """Values of the nodes, added up for each row of the last level."""
+
+    @abstractmethod
     def _groups_of_nodes(self, level: int) -> list[int]:
         """Rows of each group at ``level``."""
 
@@ -124,9 +159,11 @@ class SparseBatch(ABC):
         """Mean or sum of each graph's node rows at the last level: ``... x G x F``."""
         return self._pool(how) @ h
 
-    def spread(self, pooled: Tensor, how: str) -> Tensor:
-        """The transpose of :meth:`pool`: each row of the last level gets its share of the graphs' rows."""
-        return self._pool(how).T @ pooled
+    def spread(self, values: Tensor, how: str) -> Tensor:
+        """The transpose of :meth:`pool`: each row of the last level gets its share of its graphs' ``G x O`` values."""
+        if how == "mean":
+            values = values / self.num_nodes.unsqueeze(1)
+        return self._to_last_rows(values.index_select(0, self._graph_of_node))
 
     def propagate_back(self, h: Tensor, level: int) -> Tensor:
         """The transpose of :meth:`propagate`."""
@@ -155,7 +192,13 @@ class SparseBatch(ABC):
         """Rows of each group at ``level`` (-1 are the pooled graphs); all of them where there are no groups."""
         if level < 0:
             return self.group_sizes or [len(self.y)]
-        return self._groups_of_nodes(level)
+        if level not in self._group_rows:
+            self._group_rows[level] = self._groups_of_nodes(level)
+        return self._group_rows[level]
+
+    @cached_property
+    def _graph_of_node(self) -> Tensor:
+        return repeat(torch.arange(len(self.y), device=self.nodes.device), self.num_nodes)
 
     def _nodes_a_group(self) -> list[int]:
         if self.group_sizes is None:
@@ -203,6 +246,9 @@ class PlainBatch(SparseBatch):
     def _last_rows(self) -> tuple[Tensor, int]:
         return torch.arange(self.nodes.numel(), device=self.nodes.device), self.nodes.numel()
 
+    def _to_last_rows(self, values: Tensor) -> Tensor:
+        return values
+
     def _groups_of_nodes(self, level: int) -> list[int]:
         return self._nodes_a_group()
 
@@ -226,7 +272,7 @@ class CompressedBatch(SparseBatch):
         for number, level in reversed(list(enumerate(self.levels))):
             present = _Present(key, len(level), groups)
             if not self._present:
-                self._rows = present.row.index_select(0, key)
+                self._rows = present.row.index_select(0, key).long()  # index_add_ is slow with short numbers
             self._present.insert(0, present)
             if number:
                 key = present.with_group(level.parent.index_select(0, present.colour), len(self.levels[number - 1]))
@@ -259,6 +305,9 @@ class CompressedBatch(SparseBatch):
     def _last_rows(self) -> tuple[Tensor, int]:
         return self._rows, self.most_rows
 
+    def _to_last_rows(self, values: Tensor) -> Tensor:
+        return values.new_zeros(self.most_rows, values.shape[1]).index_add_(0, self._rows, values)
+
     def _groups_of_nodes(self, level: int) -> list[int]:
         return self._present[level].counts.tolist()
 
@@ -278,7 +327,7 @@ class _Present:
         chosen = np.flatnonzero(occurs)
         ends = np.searchsorted(chosen, colours * np.arange(len(groups) + 1))
         self.groups, self.counts = groups, torch.from_numpy(np.diff(ends))
-        self.row = torch.from_numpy(np.cumsum(occurs)).sub_(1)  # of a colour (with group) that occurs
+        self.row = torch.from_numpy(np.cumsum(occurs, dtype=np.int32)).sub_(1)  # of a colour (with group) that occurs
         self.colour = torch.from_numpy(chosen)
         if len(groups) > 1:
             self.colour.sub_(repeat(groups * colours, self.counts))

@@ -5,9 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import torch
-import torch.nn.functional as F
 from scipy.sparse import csr_array
 from torch import Tensor
 
@@ -35,7 +33,8 @@ class SparseMatrix:
         symmetric: bool = False,
         transpose: SparseMatrix | None = None,
     ) -> None:
-        self.ptr, self.col, self.weight, self.columns, self.symmetric = ptr, col, weight, columns, symmetric
+        self.ptr, self.col = ptr.to(torch.int32), col.to(torch.int32)
+        self.weight, self.columns, self.symmetric = weight, columns, symmetric
         if symmetric or transpose is not None:
             self.T = self if transpose is None else transpose
 
@@ -50,10 +49,9 @@ class SparseMatrix:
         # SciPy's conversion is a counting sort: several times faster than sorting the columns.
         arrays = (self.weight.cpu().numpy(), self.col.cpu().numpy(), self.ptr.cpu().numpy())
         flipped = csr_array(arrays, shape=(self.rows, self.columns)).tocsc()
-        ptr, col = (torch.from_numpy(part.astype(np.int64, copy=False)) for part in (flipped.indptr, flipped.indices))
-        weight = torch.from_numpy(flipped.data)
-        device = self.col.device
-        return SparseMatrix(ptr.to(device), col.to(device), weight.to(device), self.rows, transpose=self)
+        arrays = (flipped.indptr, flipped.indices, flipped.data)
+        ptr, col, weight = (torch.from_numpy(part).to(self.col.device) for part in arrays)
+        return SparseMatrix(ptr, col, weight, self.rows, transpose=self)
 
     def take(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Some rows, one after the other: number of entries of each, their columns and their weights."""
@@ -69,7 +67,7 @@ class SparseMatrix:
         >>> (flip @ torch.tensor([[1.0], [2.0]])).tolist()
         [[2.0], [1.0]]
         """
-        return apply(_Product, h, self)
+        return apply(_Product, h, self) if torch.is_grad_enabled() else _product(self, h)
 
 
 def apply(function: Any, *arguments: Any) -> Tensor:
@@ -80,28 +78,26 @@ def apply(function: Any, *arguments: Any) -> Tensor:
 
 def _bag(matrix: SparseMatrix, h: Tensor) -> Tensor:
     # On a CPU this kernel is 5 to 30 times faster than torch.sparse's product for rows of 32 to 128 numbers.
-    return F.embedding_bag(
-        matrix.col,
-        h,
-        matrix.ptr,
-        mode="sum",
-        per_sample_weights=matrix.weight if matrix.weight.dtype == h.dtype else matrix.weight.to(h.dtype),
-        include_last_offset=True,
-    )
+    weight = matrix.weight if matrix.weight.dtype == h.dtype else matrix.weight.to(h.dtype)
+    return torch.embedding_bag(h, matrix.col, matrix.ptr, False, 0, False, weight, True)[0]
+
+
+def _product(matrix: SparseMatrix, h: Tensor) -> Tensor:
+    if h.dim() == 2:
+        return _bag(matrix, h)
+    if h.shape[0] == 1:
+        return _bag(matrix, h[0]).unsqueeze(0)
+    out = h.new_empty(h.shape[0], matrix.rows, h.shape[2])
+    for replica in range(h.shape[0]):
+        out[replica] = _bag(matrix, h[replica])
+    return out
 
 
 class _Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, h: Tensor, matrix: SparseMatrix) -> Tensor:
         ctx.matrix = matrix
-        if h.dim() == 2:
-            return _bag(matrix, h)
-        if h.shape[0] == 1:
-            return _bag(matrix, h[0]).unsqueeze(0)
-        out = h.new_empty(h.shape[0], matrix.rows, h.shape[2])
-        for replica in range(h.shape[0]):
-            out[replica] = _bag(matrix, h[replica])
-        return out
+        return _product(matrix, h)
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, None]:

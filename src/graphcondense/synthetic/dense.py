@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,14 +16,35 @@ def normalise_dense(adjacency: Tensor, propagation: str) -> Tensor:
         adjacency: weights in [0, 1] without loops, ``... x n x n``; ``[i, j]`` is the edge from ``j`` to ``i``.
         propagation: ``"gcn"``, ``"mean"`` or ``"sum"``.
     """
-    degree = adjacency.sum(-1)
     if propagation == "gcn":
-        scale = (degree + 1).rsqrt()
-        looped = adjacency + torch.eye(adjacency.shape[-1], device=adjacency.device, dtype=adjacency.dtype)
-        return scale.unsqueeze(-1) * looped * scale.unsqueeze(-2)
+        matrix: Tensor = _Symmetric.apply(adjacency)  # type: ignore[no-untyped-call]
+        return matrix
     if propagation == "mean":
-        return adjacency / degree.clamp(min=1).unsqueeze(-1)
+        return adjacency / adjacency.sum(-1).clamp(min=1).unsqueeze(-1)
     return adjacency
+
+
+class _Symmetric(torch.autograd.Function):
+    """``N = S (A + I) S`` with ``S = (degrees + 1)^-1/2``: one matrix is made and kept, where autograd keeps four."""
+
+    @staticmethod
+    def forward(ctx: Any, adjacency: Tensor) -> Tensor:
+        scale = adjacency.sum(-1).add_(1).rsqrt_()
+        matrix = adjacency * scale.unsqueeze(-1)
+        matrix.mul_(scale.unsqueeze(-2))
+        matrix.diagonal(dim1=-2, dim2=-1).add_(scale.square())
+        ctx.save_for_backward(matrix, scale)
+        return matrix
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *grad_outputs: Tensor) -> Tensor:
+        matrix, scale = ctx.saved_tensors
+        grad = grad_outputs[0]
+        weighed = grad * matrix
+        through_scale = weighed.sum(-1).add_(weighed.sum(-2)).mul_(scale.square()).mul_(-0.5)
+        torch.mul(grad, scale.unsqueeze(-1), out=weighed)
+        return weighed.mul_(scale.unsqueeze(-2)).add_(through_scale.unsqueeze(-1))
 
 
 class DenseBatch:
@@ -67,6 +89,17 @@ class DenseBatch:
         """Mean or sum over the nodes that exist: ``C x m x F``."""
         total = (h if self.mask is None else h * self.mask).sum(-2)
         return total / self.node_counts if how == "mean" else total
+
+    def feature_sums(self, steps: int) -> Tensor:
+        """Each graph's features after ``steps`` propagations, summed over its nodes: ``C x m x d``.
+
+        From the left, ``((1^T A) A) X``: a product with a row costs less than one with a matrix of features.
+        """
+        row = self.x.new_ones(*self.x.shape[:2], 1, self.x.shape[2]) if self.mask is None else self.mask.mT
+        if self.matrix is not None:
+            for _ in range(steps):
+                row = row @ self.matrix
+        return (row @ self.x).squeeze(-2)
 
     def node_shares(self, how: str) -> Tensor | float:
         """What a node counts in its graph's pooled row: ``G x 1 x n`` for all graphs, or one number."""

@@ -34,6 +34,11 @@ class SyntheticGraphs:
         self.structure = BernoulliStructure(adjacency.view(*shape, nodes), self.node_mask, strength, start.directed)
         self.start_density = float(adjacency.mean())
 
+    @property
+    def learned(self) -> list[Tensor]:
+        """What an optimiser moves: features and logits."""
+        return [self.x, self.structure.logits]
+
     def batch(self, adjacency: Tensor, propagation: str, joint: bool = False) -> DenseBatch:
         """The graphs with a given adjacency, one group a class, or all in one group when ``joint``."""
         x, mask = self.x, self.node_mask
