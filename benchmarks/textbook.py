@@ -11,9 +11,12 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GCNConv, InstanceNorm, global_add_pool, global_mean_pool
 
+from graphcondense.evaluation import Protocol
 from graphcondense.methods import DosCond
+from graphcondense.metrics import METRICS
 from graphcondense.models import NetworkConfig
 from graphcondense.synthetic.graphs import pad_graphs
 from graphcondense.tasks import GraphTask
@@ -52,6 +55,13 @@ class TextbookGCN(nn.Module):
         return self.head(x.mean(1) if self.pooling == "mean" else x.sum(1))
 
 
+def mean_loss(outputs: Tensor, y: Tensor) -> Tensor:
+    """Mean cross-entropy, binary on one logit."""
+    if outputs.shape[1] == 1:
+        return nn.functional.binary_cross_entropy_with_logits(outputs[:, 0], y.float())
+    return nn.functional.cross_entropy(outputs, y)
+
+
 class Textbook:
     """One condensation, iteration by iteration.
 
@@ -76,16 +86,10 @@ class Textbook:
             torch.optim.Adam([self.logits], settings.structure_rate),
         ]
 
-    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
-        """Mean cross-entropy, binary on one logit."""
-        if outputs.shape[1] == 1:
-            return nn.functional.binary_cross_entropy_with_logits(outputs[:, 0], y.float())
-        return nn.functional.cross_entropy(outputs, y)
-
     def real_gradient(self, model: TextbookGCN, graphs: list[Data]) -> list[Tensor]:
         """Gradient of a batch of real graphs."""
         batch = Batch.from_data_list(graphs)
-        loss = self.loss(model(batch.x, batch.edge_index, batch.batch), batch.y)
+        loss = mean_loss(model(batch.x, batch.edge_index, batch.batch), batch.y)
         return list(torch.autograd.grad(loss, list(model.parameters())))
 
     def sample(self, temperature: float) -> Tensor:
@@ -106,7 +110,7 @@ class Textbook:
         total = torch.zeros(())
         for members, graphs in zip(groups, real, strict=True):
             target = self.real_gradient(model, graphs)
-            loss = self.loss(model.forward_dense(self.x[members], adjacency[members]), self.y[members])
+            loss = mean_loss(model.forward_dense(self.x[members], adjacency[members]), self.y[members])
             ours = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)
             one = torch.cat([part.flatten() for part in ours])
             two = torch.cat([part.flatten() for part in target])
@@ -127,3 +131,41 @@ class Textbook:
         for optimiser in self.optimisers:
             optimiser.step()
         return float(loss.detach())
+
+
+def train_seed(task: GraphTask, train: list[Data], protocol: Protocol, seed: int, epochs: int) -> float:
+    """One evaluation seed, plainly: train with a PyG loader, score all validation graphs after each epoch, then test.
+
+    Args:
+        task: the dataset, for validation and test.
+        train: the graphs to train on.
+        protocol: network and recipe; its number of epochs decides where the rate falls.
+        seed: of the weights and of the order of batches.
+        epochs: how many of them to run.
+    """
+    torch.manual_seed(seed)
+    recipe = protocol.recipe
+    model = TextbookGCN(task.num_features, task.num_outputs, protocol.network)
+    optimiser = torch.optim.Adam(model.parameters(), recipe.rate, weight_decay=recipe.weight_decay)
+    loader = DataLoader(train, recipe.batch_size, shuffle=True)
+    val, test = (DataLoader(list(graphs), recipe.batch_size) for graphs in (task.val, task.test))
+    best, kept = -1.0, model.state_dict()
+    for epoch in range(epochs):
+        recipe.set_rate(optimiser, epoch)
+        for batch in loader:
+            optimiser.zero_grad()
+            mean_loss(model(batch.x, batch.edge_index, batch.batch), batch.y).backward()
+            optimiser.step()
+        if (score := _score(model, val, task.metric)) > best:
+            best, kept = score, {name: value.clone() for name, value in model.state_dict().items()}
+    model.load_state_dict(kept)
+    return _score(model, test, task.metric)
+
+
+@torch.no_grad()
+def _score(model: TextbookGCN, loader: DataLoader, metric: str) -> float:
+    outputs, labels = [], []
+    for batch in loader:
+        outputs.append(model(batch.x, batch.edge_index, batch.batch))
+        labels.append(batch.y)
+    return float(METRICS[metric](torch.cat(outputs).unsqueeze(0), torch.cat(labels))[0])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from graphcondense.matching import gradients, relative_squared, tie
+from graphcondense.matching import Matcher, relative_squared
 from graphcondense.methods import DosCond, choose_at_random
 from graphcondense.models import Network, NetworkConfig
 from graphcondense.synthetic import SyntheticGraphs
@@ -20,13 +20,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from textbook import Textbook, TextbookGCN
 
 
-def same_weights(model: TextbookGCN, network: Network) -> dict[str, torch.Tensor]:
-    """The textbook's weights in our names and shapes."""
+def names_in_textbook(network: Network) -> list[str]:
+    """Our names of the textbook's weights, in its order."""
     names: list[str] = []
     for layer in range(1, network.config.layers + 1):
         names += [f"conv{layer}.bias", f"conv{layer}.weight"]
+    return [*names, "head.weight", "head.bias"]
+
+
+def same_weights(model: TextbookGCN, network: Network) -> dict[str, torch.Tensor]:
+    """The textbook's weights in our names and shapes."""
     values = [*model.convs.parameters(), model.head.weight, model.head.bias]
-    named = zip([*names, "head.weight", "head.bias"], values, strict=True)
+    named = zip(names_in_textbook(network), values, strict=True)
     return {name: (value.T if value.dim() == 2 else value).detach().unsqueeze(0) for name, value in named}
 
 
@@ -61,24 +66,22 @@ def test_same_class_gradients_and_same_matching_loss(
     synthetic = SyntheticGraphs(task.train.subset(start), 2, 8)
     joint = match == "joint"
     groups = 1 if joint else 2
-    theta = tie(same_weights(model, network), groups)
+    theta = same_weights(model, network)
     members = [(task.train.y == label).nonzero().flatten() for label in (0, 1)]
     sizes = [len(part) for part in members]
-    batch = network.prepare(task.train).batch(torch.cat(members), None if joint else sizes)
+    batch = network.prepare(task.train, by_label=not joint).batch(torch.cat(members), None if joint else sizes)
     weights = torch.cat([torch.full((size,), 1 / (sum(sizes) if joint else size)) for size in sizes])
-    real = gradients(network, theta, batch, batch.y, weights)
+    matcher = Matcher(network, relative_squared)
+    real = matcher.real(theta, [batch], [weights])
     for label in range(groups):
         graphs = [g for part in textbook.classes for g in part] if joint else textbook.classes[label]
-        expected = dict(
-            zip([n for n, _ in model.named_parameters()], textbook.real_gradient(model, graphs), strict=True)
-        )
-        ours = dict(zip(network.parameter_names, real, strict=True))
-        torch.testing.assert_close(ours["conv1.weight"][label].T, expected["convs.0.lin.weight"])
-        torch.testing.assert_close(ours["head.bias"][label], expected["head.bias"])
+        expected = [part.T if part.dim() == 2 else part for part in textbook.real_gradient(model, graphs)]
+        ours = dict(zip(network.parameter_names, real.parts, strict=True))
+        for name, gradient in zip(names_in_textbook(network), expected, strict=True):
+            torch.testing.assert_close(ours[name][label], gradient, rtol=1e-5, atol=1e-9)
     dense = synthetic.batch(adjacency.view(2, 3, 8, 8), network.propagation, joint)
     labels = synthetic.labels.view(groups, -1)
-    matched = gradients(network, theta, dense, labels, torch.full(labels.shape, 1 / labels.shape[1]), create_graph=True)
-    loss = relative_squared(matched, real).sum()
+    loss, _ = matcher.synthetic(theta, dense, labels, torch.full(labels.shape, 1 / labels.shape[1]), real)
     torch.testing.assert_close(loss, theirs)
 
     (slope,) = torch.autograd.grad(loss, [synthetic.x])

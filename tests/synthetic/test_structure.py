@@ -41,7 +41,7 @@ def test_gradient_of_a_sample_is_that_of_finite_differences() -> None:
         weights = torch.arange(adjacency.numel(), dtype=torch.float64).view_as(adjacency)
         return (structure.sample(0.7, torch.Generator().manual_seed(3)) * weights).sum()
 
-    logits = torch.randn(adjacency.shape, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    logits = torch.randn(3 * 15, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     assert torch.autograd.gradcheck(total, (logits.requires_grad_(),))
 
 
@@ -51,8 +51,8 @@ def test_result_is_the_start_until_a_logit_crosses_zero(directed: bool) -> None:
     structure = BernoulliStructure(adjacency, directed=directed)
     assert torch.equal(structure.discrete(), adjacency)
     with torch.no_grad():
-        structure.logits[0, 0, 1] = 50.0
-        structure.logits[0, 2, 3] = -50.0
+        structure.logits[structure.pair.view(structure.shape)[0, 0, 1]] = 50.0
+        structure.logits[structure.pair.view(structure.shape)[0, 2, 3]] = -50.0
     result = structure.discrete()
     assert result[0, 0, 1] == 1 and result[0, 2, 3] == 0
     if not directed:
@@ -66,6 +66,14 @@ def test_nodes_that_do_not_exist_have_no_edges() -> None:
     for adjacency in (drawn.detach(), structure.discrete(), structure.probabilities().detach()):
         assert float(adjacency[:, 4:].abs().sum() + adjacency[:, :, 4:].abs().sum()) == 0
         assert float(adjacency[:, :4, :4].abs().sum()) > 0
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_one_logit_a_possible_edge_and_the_density_is_the_mean_probability(directed: bool) -> None:
+    mask = torch.tensor([[True] * 4 + [False] * 2, [True] * 6, [True] * 2 + [False] * 4])
+    structure = BernoulliStructure(some_adjacency(directed), mask, strength=0.3, directed=directed)
+    assert len(structure.logits) == (6 + 15 + 1) * (2 if directed else 1)
+    torch.testing.assert_close(structure.density(), structure.probabilities().mean())
 
 
 def test_extreme_noise_stays_finite() -> None:

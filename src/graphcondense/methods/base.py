@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from graphcondense.errors import InputError, check_count
 from graphcondense.graphs import GraphStore
+from graphcondense.machine import keep_freed_memory
 from graphcondense.methods.callbacks import Callback
 from graphcondense.synthetic import CondensedDataset, json_safe, payload_bytes
 from graphcondense.tasks import GraphTask
@@ -44,6 +45,7 @@ class Method(ABC):
         if not isinstance(task, GraphTask):
             raise InputError(f"task={type(task).__name__} must be a task: make one with gc.graph_task(your graphs)")
         self.check(task)
+        keep_freed_memory()
         graphs, history = self._condense(task, callbacks)
         info = {
             "dataset": task.name,

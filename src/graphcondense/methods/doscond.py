@@ -160,13 +160,13 @@ class _Objective:
     def __init__(self, settings: DosCond, task: GraphTask, synthetic: SyntheticGraphs) -> None:
         self.settings, self.synthetic, self.num_classes = settings, synthetic, task.num_classes
         self.network = Network(settings.network, task.num_features, task.num_outputs)
-        self.real = self.network.prepare(task.train)
         self.sampler = ClassSampler(
             task.train.y, task.num_classes, None if settings.real_batch == "all" else int(settings.real_batch)
         )
         self.batches: list[SparseBatch] = []
         self.joint = settings.match == "joint"
         self.groups = 1 if self.joint else task.num_classes
+        self.real = self.network.prepare(task.train, by_label=not self.joint)
         self.matcher = Matcher(self.network, DISTANCES[settings.distance])
         self.shares = self._shares(task)
         self.theta_source = generator(settings.seed, "theta")

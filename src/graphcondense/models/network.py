@@ -76,11 +76,22 @@ class Network:
         """The kind of propagation that batches must be prepared for."""
         return self.kind.propagation
 
-    def prepare(self, graphs: GraphStore, compress: bool = True) -> RealGraphs:
-        """Real graphs ready for this network. Norms look at more than a node's surroundings: no compression then."""
+    def prepare(self, graphs: GraphStore, compress: bool = True, by_label: bool = False) -> RealGraphs:
+        """Real graphs ready for this network. Norms look at more than a node's surroundings: no compression then.
+
+        Args:
+            graphs: the graphs.
+            compress: whether nodes that the network cannot tell apart may share a row.
+            by_label: whether batches will have groups, one a label.
+        """
         norm = self.config.norm
         return RealGraphs(
-            graphs, self.propagation, self.config.layers, compress and norm == "none", together=norm == "batch"
+            graphs,
+            self.propagation,
+            self.config.layers,
+            compressed=compress and norm == "none",
+            together=norm == "batch",
+            by_label=by_label,
         )
 
     @property
@@ -137,7 +148,7 @@ class Network:
             h = self.kind.convolve(weights, batch, h, layer)
             h = self._normalise(weights, batch, h, layer, statistics, training)
             if not self.linear_layers:
-                h = torch.relu(h)
+                h = torch.relu(h) if torch.is_grad_enabled() else h.relu_()
         assert h is not None
         return batch.pool(h, self.config.pooling, self.kind.level(self._layers[-1]))
 

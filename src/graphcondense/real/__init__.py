@@ -1,6 +1,6 @@
 """The real side: all graphs in flat arrays, ready for networks."""
 
-from graphcondense.real.batch import RealGraphs, SparseBatch
+from graphcondense.real.batch import CACHED_ROWS, RealGraphs, SparseBatch
 from graphcondense.real.sampling import ClassSampler
 
-__all__ = ["ClassSampler", "RealGraphs", "SparseBatch"]
+__all__ = ["CACHED_ROWS", "ClassSampler", "RealGraphs", "SparseBatch"]

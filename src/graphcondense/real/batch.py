@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
 
@@ -11,12 +12,12 @@ import torch
 from torch import Tensor
 
 from graphcondense.graphs import GraphStore, pointers, ranges, repeat
-from graphcondense.real.compression import Compression, compress
+from graphcondense.real.compression import Compression, compress, distinct
 from graphcondense.real.operators import propagation_matrix
 from graphcondense.real.sparse import SparseMatrix
 from graphcondense.real.tied import tied_bias, tied_linear
 
-_CACHED_ROWS = 2**13
+CACHED_ROWS = 2**13  # hidden rows of 128 numbers that stay in a processor's cache: larger ones take twice as long
 
 
 class RealGraphs:
@@ -28,6 +29,7 @@ class RealGraphs:
         layers: message-passing layers of the network.
         compressed: whether nodes that no such network can tell apart may share a row; done only where it pays.
         together: whether the graphs of a batch see each other (batch norm), so that it must not be taken apart.
+        by_label: whether batches will have groups, one a label: graphs of different labels share no rows then.
     """
 
     def __init__(
@@ -37,11 +39,12 @@ class RealGraphs:
         layers: int = 3,
         compressed: bool = True,
         together: bool = False,
+        by_label: bool = False,
     ) -> None:
-        self.graphs, self.together = graphs, together
+        self.graphs, self.together, self.by_label = graphs, together, by_label
         self.matrix = None if propagation == "none" else propagation_matrix(graphs, propagation)
         on_cpu = graphs.x.device.type == "cpu"
-        self.compression = compress(graphs, self.matrix, layers) if compressed and on_cpu else None
+        self.compression = compress(graphs, self.matrix, layers, by_label) if compressed and on_cpu else None
         self._features: dict[tuple[int, int], Tensor] = {(0, -1): graphs.x}
 
     def features(self, steps: int) -> Tensor:
@@ -63,11 +66,13 @@ class RealGraphs:
 
         Args:
             index: positions of the graphs.
-            group_sizes: numbers of graphs of consecutive groups (classes) that get gradients of their own.
+            group_sizes: numbers of graphs of consecutive groups (labels) that get gradients of their own.
         """
         if index is None:
             index = torch.arange(len(self.graphs), device=self.graphs.x.device)
         if self.compression is not None:
+            if group_sizes is not None and not self.by_label:
+                raise ValueError("batches with groups need graphs that were prepared with by_label=True")
             return CompressedBatch(self, self.compression, index, group_sizes)
         return PlainBatch(self, index, group_sizes)
 
@@ -79,7 +84,7 @@ class RealGraphs:
         if self.together or self.compression is not None:
             return [self.batch(index, group_sizes)]
         ends = self.graphs.num_nodes.index_select(0, index).cumsum(0)
-        sizes = ((ends - 1) // _CACHED_ROWS).unique_consecutive(return_counts=True)[1].tolist()
+        sizes = ((ends - 1) // CACHED_ROWS).unique_consecutive(return_counts=True)[1].tolist()
         parts: list[SparseBatch] = []
         first = 0
         group_ptr = [0, *accumulate(group_sizes or [])]
@@ -113,15 +118,22 @@ class SparseBatch(ABC):
         self._matrices: dict[int, SparseMatrix] = {}
         self._pools: dict[str, SparseMatrix] = {}
         self._group_rows: dict[int, list[int]] = {}
+        self._features: dict[tuple[int, int], Tensor] = {}
 
     @property
     @abstractmethod
     def most_rows(self) -> int:
         """Rows of the level that has most."""
 
-    @abstractmethod
     def features(self, steps: int, level: int) -> Tensor:
-        """Features after ``steps`` propagations, at the rows of ``level``: ``N_l x d``."""
+        """Features after ``steps`` propagations, at the rows of ``level``: ``N_l x d``. Looked up once, kept."""
+        if (steps, level) not in self._features:
+            self._features[steps, level] = self._look_up(steps, level)
+        return self._features[steps, level]
+
+    @abstractmethod
+    def _look_up(self, steps: int, level: int) -> Tensor:
+        """Features of the rows of ``level``."""
 
     @abstractmethod
     def own(self, h: Tensor, level: int) -> Tensor:
@@ -153,7 +165,9 @@ class SparseBatch(ABC):
 
     def add_bias(self, h: Tensor, bias: Tensor, level: int) -> Tensor:
         """``h + bias`` with ``bias`` of ``R x F`` (or ``C x F``)."""
-        return h + bias.unsqueeze(1) if self.group_sizes is None else tied_bias(h, bias, self.groups(level))
+        if self.group_sizes is not None:
+            return tied_bias(h, bias, self.groups(level))
+        return h + bias.unsqueeze(1) if torch.is_grad_enabled() else h.add_(bias.unsqueeze(1))
 
     def pool(self, h: Tensor, how: str, level: int) -> Tensor:
         """Mean or sum of each graph's node rows at the last level: ``... x G x F``."""
@@ -215,8 +229,7 @@ class PlainBatch(SparseBatch):
         """The nodes."""
         return self.nodes.numel()
 
-    def features(self, steps: int, level: int) -> Tensor:
-        """Features of the batch's nodes."""
+    def _look_up(self, steps: int, level: int) -> Tensor:
         return self.source.features(steps).index_select(0, self.nodes)
 
     def own(self, h: Tensor, level: int) -> Tensor:
@@ -254,52 +267,54 @@ class PlainBatch(SparseBatch):
 
 
 class CompressedBatch(SparseBatch):
-    """A row stands for all nodes of the batch (and group) that no network can tell apart after ``l`` layers.
+    """A row stands for all nodes of the batch that no network can tell apart after ``l`` layers.
 
-    Only the last level looks at nodes: the colours that are present below are the parents of those above.
+    Only the last level looks at nodes: the colours that are present below are the parents of those above. Rows keep
+    the order of the graphs, so that the groups stay together.
     """
 
     def __init__(
         self, source: RealGraphs, compression: Compression, index: Tensor, group_sizes: list[int] | None = None
     ) -> None:
         super().__init__(source, index, group_sizes)
-        self.levels = compression.levels
-        groups = torch.arange(len(self.groups(-1)))
-        key = compression.colour.index_select(0, self.nodes)
-        if group_sizes is not None:
-            key.add_(repeat(groups * len(self.levels[-1]), torch.tensor(self._nodes_a_group())))
-        self._present: list[_Present] = []
-        for number, level in reversed(list(enumerate(self.levels))):
-            present = _Present(key, len(level), groups)
-            if not self._present:
-                self._rows = present.row.index_select(0, key).long()  # index_add_ is slow with short numbers
-            self._present.insert(0, present)
-            if number:
-                key = present.with_group(level.parent.index_select(0, present.colour), len(self.levels[number - 1]))
+        keys = compression.colour.index_select(0, self.nodes).numpy()
+        ends = np.cumsum(self._nodes_a_group())
+        top = len(compression.levels) - 1
+        self._levels: dict[int, _RowsOfLevel] = {}
+        # Layers multiply rows of level 1 and above: below it, features are looked up by node.
+        for number in range(top, min(top, 1) - 1, -1):
+            level, scratch = compression.levels[number], compression.scratch[number]
+            places, row = distinct(keys, scratch)
+            if number == top:
+                self._rows = torch.from_numpy(row.astype(np.int64))  # index_add_ is slow with short numbers
+            else:
+                above = self._levels[number + 1]
+                above.parent_row = torch.from_numpy(row)
+                matrix = compression.levels[number + 1].matrix
+                assert matrix is not None
+                counts, col, weight = matrix.take(above.colour)
+                col = torch.from_numpy(scratch).index_select(0, col)
+                self._matrices[number + 1] = SparseMatrix(pointers(counts), col, weight, len(places))
+            ends = np.searchsorted(places, ends)
+            colour = torch.from_numpy(keys[places])
+            self._levels[number] = _RowsOfLevel(colour, np.diff(ends, prepend=0).tolist())
+            keys = level.parent.index_select(0, colour).numpy()
 
     @property
     def most_rows(self) -> int:
         """Those of the last level: refinement only ever splits colours."""
-        return len(self._present[-1])
+        return self._levels[max(self._levels)].colour.numel()
 
-    def features(self, steps: int, level: int) -> Tensor:
-        """Features of a node of each present colour."""
-        return self.source.colour_features(steps, level).index_select(0, self._present[level].colour)
+    def _look_up(self, steps: int, level: int) -> Tensor:
+        return self.source.colour_features(steps, level).index_select(0, self._levels[level].colour)
 
     def own(self, h: Tensor, level: int) -> Tensor:
         """The row of the colour that a node had one level below."""
-        here, below = self._present[level], self._present[level - 1]
-        parent = self.levels[level].parent.index_select(0, here.colour)
-        return h.index_select(-2, below.row[here.with_group(parent, len(self.levels[level - 1]))])
+        parent_row = self._levels[level].parent_row
+        assert parent_row is not None
+        return h.index_select(-2, parent_row)
 
     def _matrix(self, level: int) -> SparseMatrix:
-        if level not in self._matrices:
-            matrix = self.levels[level].matrix
-            assert matrix is not None
-            here, below = self._present[level], self._present[level - 1]
-            counts, col, weight = matrix.take(here.colour)
-            col = here.with_group(col, len(self.levels[level - 1]), counts)
-            self._matrices[level] = SparseMatrix(pointers(counts), below.row.index_select(0, col), weight, len(below))
         return self._matrices[level]
 
     def _last_rows(self) -> tuple[Tensor, int]:
@@ -309,38 +324,22 @@ class CompressedBatch(SparseBatch):
         return values.new_zeros(self.most_rows, values.shape[1]).index_add_(0, self._rows, values)
 
     def _groups_of_nodes(self, level: int) -> list[int]:
-        return self._present[level].counts.tolist()
+        return self._levels[level].group_rows
 
 
-class _Present:
-    """The colours of one level that occur in a batch, group by group; each is a row.
+@dataclass
+class _RowsOfLevel:
+    """The rows of one level of a compressed batch.
 
     Args:
-        key: for each row above, its colour at this level plus ``colours`` times its group.
-        colours: colours of this level in the whole dataset.
-        groups: ``0, 1, ...``
+        colour: the colour of each row.
+        group_rows: rows of each group.
+        parent_row: the row of each row's colour one level below; ``None`` at the lowest level.
     """
 
-    def __init__(self, key: Tensor, colours: int, groups: Tensor) -> None:
-        occurs = np.zeros(len(groups) * colours, dtype=bool)
-        occurs[key.numpy()] = True
-        chosen = np.flatnonzero(occurs)
-        ends = np.searchsorted(chosen, colours * np.arange(len(groups) + 1))
-        self.groups, self.counts = groups, torch.from_numpy(np.diff(ends))
-        self.row = torch.from_numpy(np.cumsum(occurs, dtype=np.int32)).sub_(1)  # of a colour (with group) that occurs
-        self.colour = torch.from_numpy(chosen)
-        if len(groups) > 1:
-            self.colour.sub_(repeat(groups * colours, self.counts))
-
-    def __len__(self) -> int:
-        return self.colour.numel()
-
-    def with_group(self, colour: Tensor, colours: int, counts: Tensor | None = None) -> Tensor:
-        """Keys of colours of another level, one for each row here (or ``counts`` of them)."""
-        if len(self.groups) == 1:
-            return colour
-        group = repeat(self.groups * colours, self.counts)
-        return colour + (group if counts is None else repeat(group, counts))
+    colour: Tensor
+    group_rows: list[int]
+    parent_row: Tensor | None = None
 
 
 def _moments(h: Tensor, ptr: Tensor) -> tuple[Tensor, Tensor]:

@@ -18,9 +18,11 @@ Words = NDArray[np.uint64]
 _SALTS = (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03)
 
 
-def start_colours(graphs: GraphStore) -> Tensor:
-    """Colour of each node before the first round: its feature row and its degree."""
+def start_colours(graphs: GraphStore, by_label: bool = False) -> Tensor:
+    """Colour of each node before the first round: its feature row and its degree (and its graph's label)."""
     degree = torch.bincount(graphs.edge_index[1], minlength=graphs.x.shape[0]).numpy().astype(np.uint64)
+    if by_label:
+        degree += graphs.y.numpy().astype(np.uint64)[graphs.graph_of_node.numpy()] << np.uint64(32)
     bits = (graphs.x + 0.0).numpy().view(np.uint32)  # + 0.0: a negative zero is a zero
     keys = []
     for salt in _SALTS:

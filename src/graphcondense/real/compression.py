@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from graphcondense.graphs import GraphStore, pointers
@@ -40,16 +43,44 @@ class Compression:
     levels: list[ColourLevel]
     colour: Tensor
 
+    @cached_property
+    def scratch(self) -> list[NDArray[np.int32]]:
+        """A number a colour and level, for :func:`distinct`."""
+        return [np.zeros(len(level), dtype=np.int32) for level in self.levels]
 
-def compress(graphs: GraphStore, matrix: SparseMatrix | None, layers: int) -> Compression | None:
+
+def distinct(keys: NDArray[np.int64], scratch: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Where the distinct keys are (each at its last occurrence), and which of them each key is.
+
+    Takes time for the keys alone, however many there could be: no sorting, no pass over the scratch.
+
+    Args:
+        keys: whole numbers from 0.
+        scratch: room for a number a possible key; afterwards it says which of the distinct ones a key is.
+
+    >>> places, which = distinct(np.array([7, 2, 7, 5]), np.zeros(9, dtype=np.int32))
+    >>> places.tolist(), which.tolist()
+    ([1, 2, 3], [1, 0, 1, 2])
+    """
+    order = np.arange(len(keys), dtype=np.int32)
+    scratch[keys] = order  # of equal keys, the last one stays
+    places = np.flatnonzero(scratch[keys] == order)
+    scratch[keys[places]] = order[: len(places)]
+    return places, scratch[keys]
+
+
+def compress(
+    graphs: GraphStore, matrix: SparseMatrix | None, layers: int, by_label: bool = False
+) -> Compression | None:
     """Refine the colours of all nodes ``layers`` times; ``None`` where too few nodes share one for it to pay.
 
     Args:
         graphs: the dataset.
         matrix: its propagation matrix; ``None`` for networks without structure, whose rows never change colour.
         layers: message-passing layers.
+        by_label: whether graphs of different labels must not share rows.
     """
-    colours = [start_colours(graphs)]
+    colours = [start_colours(graphs, by_label)]
     nodes = colours[0].numel()
     if int(colours[0].max()) + 1 > _WORTHWHILE * nodes:
         return None

@@ -11,6 +11,8 @@ from torch import Tensor
 
 from graphcondense.graphs import ranges
 
+_SIDE_BY_SIDE = 2**20  # numbers; small products of several networks are one product of wide rows
+
 
 class SparseMatrix:
     """A sparse matrix by rows (CSR); repeated entries add up.
@@ -87,6 +89,9 @@ def _product(matrix: SparseMatrix, h: Tensor) -> Tensor:
         return _bag(matrix, h)
     if h.shape[0] == 1:
         return _bag(matrix, h[0]).unsqueeze(0)
+    if h.shape[0] * max(matrix.rows, matrix.columns) * h.shape[2] <= _SIDE_BY_SIDE:
+        wide = h.transpose(0, 1).reshape(matrix.columns, -1)
+        return _bag(matrix, wide).view(matrix.rows, h.shape[0], h.shape[2]).transpose(0, 1)
     out = h.new_empty(h.shape[0], matrix.rows, h.shape[2])
     for replica in range(h.shape[0]):
         out[replica] = _bag(matrix, h[replica])
@@ -101,4 +106,5 @@ class _Product(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, None]:
-        return ctx.matrix.T @ grad_outputs[0].contiguous(), None
+        grad = grad_outputs[0]
+        return ctx.matrix.T @ (grad.contiguous() if grad.dim() == 2 else grad), None

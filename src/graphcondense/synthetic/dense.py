@@ -17,8 +17,8 @@ def normalise_dense(adjacency: Tensor, propagation: str) -> Tensor:
         propagation: ``"gcn"``, ``"mean"`` or ``"sum"``.
     """
     if propagation == "gcn":
-        matrix: Tensor = _Symmetric.apply(adjacency)  # type: ignore[no-untyped-call]
-        return matrix
+        symmetric: Tensor = _Symmetric.apply(adjacency)  # type: ignore[no-untyped-call]
+        return symmetric
     if propagation == "mean":
         return adjacency / adjacency.sum(-1).clamp(min=1).unsqueeze(-1)
     return adjacency
@@ -44,7 +44,8 @@ class _Symmetric(torch.autograd.Function):
         weighed = grad * matrix
         through_scale = weighed.sum(-1).add_(weighed.sum(-2)).mul_(scale.square()).mul_(-0.5)
         torch.mul(grad, scale.unsqueeze(-1), out=weighed)
-        return weighed.mul_(scale.unsqueeze(-2)).add_(through_scale.unsqueeze(-1))
+        in_adjacency: Tensor = weighed.mul_(scale.unsqueeze(-2)).add_(through_scale.unsqueeze(-1))
+        return in_adjacency
 
 
 class DenseBatch:

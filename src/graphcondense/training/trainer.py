@@ -10,9 +10,10 @@ from torch import Tensor
 
 from graphcondense.errors import InputError, check_at_least, check_count
 from graphcondense.graphs import GraphStore
+from graphcondense.machine import keep_freed_memory
 from graphcondense.metrics import METRICS
 from graphcondense.models import Network, Parameters
-from graphcondense.real import RealGraphs, SparseBatch
+from graphcondense.real import CACHED_ROWS, RealGraphs, SparseBatch
 from graphcondense.seeding import generator
 from graphcondense.training.losses import graph_losses
 
@@ -105,6 +106,7 @@ def train(
         metric: what validation measures.
         progress: called with epochs done and epochs in all.
     """
+    keep_freed_memory()
     weights = {name: weight.to(graphs.x.device) for name, weight in network.draw_seeds(seeds).items()}
     for weight in weights.values():
         weight.requires_grad_()
@@ -128,9 +130,10 @@ def train(
 
 
 def prediction_batches(network: Network, graphs: GraphStore) -> list[SparseBatch]:
-    """Batches whose hidden layers fit into memory."""
+    """Batches whose hidden layers fit into the cache; larger ones where graphs share rows."""
     real = network.prepare(graphs)
-    sizes = ((graphs.node_ptr[1:] - 1) // _MOST_NODES).unique(return_counts=True)[1].tolist()
+    most = CACHED_ROWS if real.compression is None else _MOST_NODES
+    sizes = ((graphs.node_ptr[1:] - 1) // most).unique(return_counts=True)[1].tolist()
     return [real.batch(index) for index in torch.arange(len(graphs), device=graphs.x.device).split(sizes)]
 
 
