@@ -15,10 +15,11 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GCNConv, InstanceNorm, global_add_pool, global_mean_pool
 
 from graphcondense.evaluation import Protocol
+from graphcondense.graphs import GraphStore
 from graphcondense.methods import DosCond
 from graphcondense.metrics import METRICS
 from graphcondense.models import NetworkConfig
-from graphcondense.synthetic.graphs import pad_graphs
+from graphcondense.synthetic.graphs import pad_graphs, unpad_graphs
 from graphcondense.tasks import GraphTask
 
 
@@ -75,16 +76,25 @@ class Textbook:
         self.task, self.settings = task, settings
         graphs: list[Data] = list(task.train)
         self.classes = [[g for g in graphs if int(g.y) == label] for label in range(task.num_classes)]
-        nodes = settings.nodes or round(float(task.graphs.num_nodes.double().mean()))
+        nodes = settings.num_nodes(task)
         chosen = task.train.subset(start)
         adjacency, x, _ = pad_graphs(chosen, nodes)
         self.y, self.directed, self.density = chosen.y, chosen.directed, float(adjacency.mean())
         self.logits = ((2 * adjacency - 1) * settings.logit_strength).requires_grad_()
         self.x = x.requires_grad_()
-        self.optimisers = [
-            torch.optim.Adam([self.x], settings.feature_rate),
-            torch.optim.Adam([self.logits], settings.structure_rate),
-        ]
+        self.optimisers = self.fresh_optimisers(1.0)
+
+    def fresh_optimisers(self, factor: float) -> list[torch.optim.Adam]:
+        """Adam for the features and Adam for the structure."""
+        rates = ((self.x, self.settings.feature_rate), (self.logits, self.settings.structure_rate))
+        return [torch.optim.Adam([tensor], rate * factor) for tensor, rate in rates]
+
+    def result(self) -> GraphStore:
+        """The learned graphs with their discrete structure."""
+        logits = self.logits.detach()
+        adjacency = ((logits if self.directed else logits + logits.mT) > 0).float() * (1 - torch.eye(logits.shape[-1]))
+        sizes = torch.full((len(self.y),), logits.shape[-1])
+        return unpad_graphs(adjacency, self.x.detach(), sizes, self.y, self.directed)
 
     def real_gradient(self, model: TextbookGCN, graphs: list[Data]) -> list[Tensor]:
         """Gradient of a batch of real graphs."""
@@ -120,6 +130,8 @@ class Textbook:
     def iteration(self, number: int) -> float:
         """One iteration of the algorithm; the loss."""
         settings = self.settings
+        if number == settings.restart_at:
+            self.optimisers = self.fresh_optimisers(0.1)
         model = TextbookGCN(self.task.num_features, self.task.num_outputs, settings.network)
         size = 10**9 if settings.real_batch == "all" else int(settings.real_batch)
         real = [[graphs[i] for i in torch.randperm(len(graphs))[:size]] for graphs in self.classes]

@@ -108,50 +108,73 @@ class DosCond(Method):
 
     def check(self, task: GraphTask) -> None:
         """There must be enough graphs that are small enough to start from, and memory for their structure."""
-        self._start(task)
+        self.start(task)
         total = task.num_classes * self.graphs_per_class
-        needed = _COPIES * 4 * total * self._nodes(task) ** 2
+        needed = _COPIES * 4 * total * self.num_nodes(task) ** 2
         if needed > (available := physical_memory()):
             raise InputError(
-                f"{total} graphs of {self._nodes(task)} nodes need about {needed / 1e9:.0f} GB for their structure, "
+                f"{total} graphs of {self.num_nodes(task)} nodes need about {needed / 1e9:.0f} GB for their structure, "
                 f"this machine has {available / 1e9:.0f}: lower nodes (--graph-nodes) or graphs_per_class (-n)"
             )
 
-    def _nodes(self, task: GraphTask) -> int:
+    def num_nodes(self, task: GraphTask) -> int:
+        """Nodes that a synthetic graph has room for."""
         return self.nodes or round(float(task.graphs.num_nodes.double().mean()))
 
-    def _start(self, task: GraphTask) -> Tensor:
+    def start(self, task: GraphTask) -> Tensor:
+        """Positions of the training graphs that the synthetic ones start from, class after class."""
         return choose_at_random(
-            task, self.graphs_per_class, generator(self.seed, "start"), most_nodes=self._nodes(task)
+            task, self.graphs_per_class, generator(self.seed, "start"), most_nodes=self.num_nodes(task)
         )
 
     def _condense(self, task: GraphTask, callbacks: Sequence[Callback]) -> tuple[GraphStore, list[dict[str, float]]]:
-        start = task.train.subset(self._start(task))
-        synthetic = SyntheticGraphs(start, task.num_classes, self._nodes(task), self.pad, self.logit_strength)
-        objective = _Objective(self, task, synthetic)
-        optimiser = self._optimiser(synthetic, 1.0)
+        run = Condensation(self, task)
         hooks, history = Callbacks(callbacks), []
         hooks.on_start(self.iterations)
         for iteration in range(self.iterations):
-            if iteration == self.restart_at:
-                optimiser = self._optimiser(synthetic, 0.1)
-            optimiser.zero_grad()
-            loss, record = objective.at_fresh_theta(self.temperature(iteration))
-            if not all(math.isfinite(value) for value in record.values()):
-                raise GraphcondenseError(
-                    f"the loss is {record['loss']} at iteration {iteration + 1}: lower "
-                    f"feature_rate={self.feature_rate} or structure_rate={self.structure_rate}"
-                )
-            torch.autograd.backward(loss, inputs=synthetic.learned)
-            optimiser.step()
-            history.append(record)
-            hooks.on_iteration(iteration + 1, record)
+            history.append(run.step(iteration))
+            hooks.on_iteration(iteration + 1, history[-1])
         hooks.on_end()
-        return synthetic.result(), history
+        return run.synthetic.result(), history
 
-    def _optimiser(self, synthetic: SyntheticGraphs, factor: float) -> torch.optim.Optimizer:
-        rates = [(synthetic.x, self.feature_rate), (synthetic.structure.logits, self.structure_rate)]
-        return torch.optim.Adam([{"params": [tensor], "lr": rate * factor} for tensor, rate in rates], fused=True)
+
+class Condensation:
+    """A run of :class:`DosCond`, iteration by iteration.
+
+    Args:
+        settings: the method.
+        task: the dataset.
+    """
+
+    def __init__(self, settings: DosCond, task: GraphTask) -> None:
+        self.settings = settings
+        start = task.train.subset(settings.start(task))
+        self.synthetic = SyntheticGraphs(
+            start, task.num_classes, settings.num_nodes(task), settings.pad, settings.logit_strength
+        )
+        self.objective = _Objective(settings, task, self.synthetic)
+        self.optimiser = self._fresh_optimiser(1.0)
+
+    def step(self, iteration: int) -> dict[str, float]:
+        """Iteration ``iteration`` (from 0); what it measured."""
+        settings = self.settings
+        if iteration == settings.restart_at:
+            self.optimiser = self._fresh_optimiser(0.1)
+        self.optimiser.zero_grad()
+        loss, record = self.objective.at_fresh_theta(settings.temperature(iteration))
+        if not all(math.isfinite(value) for value in record.values()):
+            raise GraphcondenseError(
+                f"the loss is {record['loss']} at iteration {iteration + 1}: lower "
+                f"feature_rate={settings.feature_rate} or structure_rate={settings.structure_rate}"
+            )
+        torch.autograd.backward(loss, inputs=self.synthetic.learned)
+        self.optimiser.step()
+        return record
+
+    def _fresh_optimiser(self, factor: float) -> torch.optim.Optimizer:
+        rates = (self.settings.feature_rate * factor, self.settings.structure_rate * factor)
+        learned = zip(self.synthetic.learned, rates, strict=True)
+        return torch.optim.Adam([{"params": [tensor], "lr": rate} for tensor, rate in learned], fused=True)
 
 
 class _Objective:
