@@ -9,14 +9,15 @@ ifneq ($(wildcard ../shared/data/TUDataset),)
 export GRAPHCONDENSE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help install quickstart test lint types format table1 results clean
+.PHONY: help install quickstart test lint types format bench table1 results clean
 
 help:
 	@echo "make quickstart   install, then condense hand-written digits and print how good the result is"
 	@echo "make test         install, then lint, type checks and all tests with coverage"
 	@echo "make format       format the code"
+	@echo "make bench        measure the speed against the plainly written algorithm (an hour)"
 	@echo "make table1       run the paper's Table 1 again (an hour or two; continues where it stopped)"
-	@echo "make results      write docs/results.md from the stored results"
+	@echo "make results      write docs/results.md and docs/performance.md from the stored results"
 	@echo "make clean        remove the environment and all caches"
 
 install: $(STAMP)
@@ -45,11 +46,15 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+bench: $(STAMP)
+	$(BIN)/python benchmarks/bench.py run
+
 table1: $(STAMP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/table1.py run
 
 results: $(STAMP)
 	$(BIN)/python benchmarks/table1.py render
+	$(BIN)/python benchmarks/bench.py render
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .coverage build src/*.egg-info
