@@ -49,42 +49,23 @@ def sparse_gradients(
         sums = torch.mm(rows[-1], weight, out=out)
         if layer > 1:
             sums = batch.propagate(sums, layer)
-        rows.append((sums.add_(bias) if bool(bias.any()) else sums).relu_())  # fresh GCNs have none
+        rows.append(sums.add_(bias).relu_())
     pooled, head = batch.pool(rows[-1], pooling, layers), theta["head.weight"][0]
-    residual = residuals(torch.addmm(theta["head.bias"][0], pooled, head), batch.y).mul_(weights.unsqueeze(-1))
-    found.put_weight("head", pooled, residual, batch.groups(-1))
-    found.put_bias("head", residual, batch.groups(-1))
+    slope = residuals(torch.addmm(theta["head.bias"][0], pooled, head), batch.y).mul_(weights.unsqueeze(-1))
+    found.put_weight("head", pooled, slope, batch.groups(-1))
+    found.put_bias("head", slope, batch.groups(-1))
     out = space("last slope", tuple(rows[-1].shape), head)
-    factor = None
-    if (contrast := _contrast(head)) is not None:
-        # All graphs' slopes point the same way: a number a row will do, and the propagation takes it along.
-        factor = batch.spread(residual[:, -1:], pooling).squeeze(1)
-        slope = _cut(contrast.expand_as(rows[-1]), rows[-1], out)
-        if layers == 1:
-            slope.mul_(factor.unsqueeze(1))
-            factor = None
-    else:
-        slope = _cut(torch.mm(batch.spread(residual, pooling), head.T, out=out), rows[-1])
+    slope = torch.mm(batch.spread(slope, pooling), head.T, out=out)
     for layer in range(layers, 0, -1):
-        found.put_bias(f"conv{layer}", slope, batch.groups(layer), factor)
+        _cut(slope, rows[layer])
+        found.put_bias(f"conv{layer}", slope, batch.groups(layer))
         if layer > 1:
-            slope = batch.propagate_back(slope, layer, factor)
-            factor = None
+            slope = batch.propagate_back(slope, layer)
         found.put_weight(f"conv{layer}", rows[layer - 1], slope, batch.groups(max(layer - 1, 1)))
         if layer > 1:
             out = space("slope", (len(rows[layer - 1]), rows[layer - 1].shape[1]), slope)
-            slope = _cut(torch.mm(slope, theta[f"conv{layer}.weight"][0].T, out=out), rows[layer - 1])
+            slope = torch.mm(slope, theta[f"conv{layer}.weight"][0].T, out=out)
     return found.gradients
-
-
-def _contrast(head: Tensor) -> Tensor | None:
-    """With one or two outputs, the one direction of a pooled row that the loss sees; ``None`` with more.
-
-    The slope of a graph's loss in its pooled row is then this direction times its last residual.
-    """
-    if head.shape[1] > 2:
-        return None
-    return head[:, 0] if head.shape[1] == 1 else head[:, 1] - head[:, 0]
 
 
 def _cut(slope: Tensor, rows: Tensor, out: Tensor | None = None) -> Tensor:
@@ -111,13 +92,9 @@ class _Found:
         for group, (one, two) in enumerate(zip(left.split(rows), right.split(rows), strict=True)):
             torch.mm(one.T, two, out=out[group])
 
-    def put_bias(self, layer: str, slope: Tensor, rows: list[int], factor: Tensor | None = None) -> None:
-        """Sum of each group's rows, each times its factor."""
+    def put_bias(self, layer: str, slope: Tensor, rows: list[int]) -> None:
+        """Sum of each group's rows."""
         out = self.parts[f"{layer}.bias"]
-        if factor is not None:
-            for group, (part, by) in enumerate(zip(slope.split(rows), factor.split(rows), strict=True)):
-                torch.mv(part.T, by, out=out[group])
-            return
         for group, part in enumerate(slope.split(rows)):
             torch.sum(part, 0, out=out[group])
 

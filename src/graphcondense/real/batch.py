@@ -179,11 +179,9 @@ class SparseBatch(ABC):
             values = values / self.num_nodes.unsqueeze(1)
         return self._to_last_rows(values.index_select(0, self._graph_of_node))
 
-    def propagate_back(self, h: Tensor, level: int, factor: Tensor | None = None) -> Tensor:
-        """The transpose of :meth:`propagate`, of rows that are first multiplied by a number each."""
-        assert self.source.matrix is not None
-        back = self._matrix(level).T
-        return (back if factor is None else back.scaled(factor)) @ h
+    def propagate_back(self, h: Tensor, level: int) -> Tensor:
+        """The transpose of :meth:`propagate`."""
+        return h if self.source.matrix is None else self._matrix(level).T @ h
 
     def _pool(self, how: str) -> SparseMatrix:
         if how not in self._pools:

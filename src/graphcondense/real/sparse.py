@@ -62,10 +62,6 @@ class SparseMatrix:
         entries = ranges(starts, counts)
         return counts, self.col.index_select(0, entries), self.weight.index_select(0, entries)
 
-    def scaled(self, factor: Tensor) -> SparseMatrix:
-        """The matrix times a diagonal one: column ``j`` times ``factor[j]``."""
-        return SparseMatrix(self.ptr, self.col, self.weight * factor.index_select(0, self.col), self.columns)
-
     def __matmul__(self, h: Tensor) -> Tensor:
         """``columns x F`` or ``R x columns x F`` becomes ``rows x F`` or ``R x rows x F``; differentiable in ``h``.
 
