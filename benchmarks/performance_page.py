@@ -35,8 +35,33 @@ def write_page(stored: dict[str, Any]) -> str:
     sections = [f"## {title}\n\n{notes[title]}\n\n{table}" for title, table in tables if table]
     machine = stored["machine"]
     head = head.format(cores=machine["cores"], threads=machine["threads"], torch=machine["torch"])
+    tail = tail.format_map(named_figures(stored))
     PAGE.write_text("\n\n".join([head.strip(), *sections, tail.strip()]) + "\n", encoding="utf-8")
     return "\n\n".join(f"{title}\n{table}" for title, table in tables if table)
+
+
+def named_figures(stored: dict[str, Any]) -> dict[str, str]:
+    """The figures that the page's text names; a dash for what was not measured."""
+    floors, times = stored.get("floor", {}), stored.get("iteration", {})
+
+    def above(key: str) -> str:
+        return f"{floors[key]['ratio']:.1f}" if key in floors else "-"
+
+    def room(key: str, target: int) -> float:
+        """What the asked ratio would leave, in floors."""
+        return times[key]["textbook_ms"] / target / floors[key]["floor_ms"] if key in floors and key in times else 0.0
+
+    bbbp = room("ogbg-molbbbp 1", MOLECULES[0])
+    return {
+        "nci1_50_floor": above("NCI1 50"),
+        "nci1_1_floor": above("NCI1 1"),
+        "mutag_20_floor": above("MUTAG 20"),
+        "dd_1_floor": above("DD 1"),
+        "nci1_50_asked": str(MOLECULES[2]),
+        "nci1_50_room": f"{room('NCI1 50', MOLECULES[2]):.1f}",
+        "bbbp_share": f"{1 / bbbp:.0%}" if bbbp else "-",
+        "mutag_1_floor_ms": ms(floors["MUTAG 1"]["floor_ms"]) if "MUTAG 1" in floors else "-",
+    }
 
 
 def grid(header: list[str], rows: list[list[str]]) -> str:
