@@ -53,7 +53,7 @@ PARTS = ("iteration", "floor", "evaluation", "memory", "accuracy", "growth")
 BLOCK_SECONDS, ROUNDS = 2.0, 3
 SNAPSHOTS = (10, 25, 50, 100, 200, 400, 700, 1000)
 ACCURACY = {"MUTAG": 10, "NCI1": 10}
-CONDENSE_SEEDS = 3
+CONDENSE_SEEDS = 1
 
 
 # ---- in the processes that work ----
