@@ -1,6 +1,6 @@
 """Speed: the plainly written algorithm (textbook.py) and ours, measured in one run, alternating.
 
-``python benchmarks/bench.py run`` measures everything (about half an hour on two cores), writes
+``python benchmarks/bench.py run`` measures everything (about an hour on two cores), writes
 ``benchmarks/results/bench.json`` as it goes, prints the ratios and writes ``docs/performance.md``. ``--resume`` keeps
 the cells that are stored; ``--only NCI1,DD`` measures these datasets; ``--parts iteration,floor`` these parts.
 ``python benchmarks/bench.py render`` only writes the page. Textbook and ours each have a process of their own, as

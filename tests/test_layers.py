@@ -12,7 +12,7 @@ import graphcondense
 
 ROOT = Path(graphcondense.__file__).parent
 LEVELS = {
-    **dict.fromkeys(("errors", "files", "graphs", "machine", "metrics", "seeding", "tasks"), 0.0),
+    **dict.fromkeys(("autograd", "errors", "files", "graphs", "machine", "metrics", "seeding", "tasks"), 0.0),
     "datasets": 1,
     "real": 2,
     "synthetic": 3,

@@ -45,7 +45,7 @@ def sparse_gradients(
     found = _Found(network, len(batch.groups(-1)), rows[0])
     for layer in range(1, layers + 1):
         weight, bias = theta[f"conv{layer}.weight"][0], theta[f"conv{layer}.bias"][0]
-        out = space(f"rows{layer}" if layer == 1 else "sums", (len(rows[-1]), weight.shape[1]), weight)
+        out = space("first rows" if layer == 1 else "sums", (len(rows[-1]), weight.shape[1]), weight)
         sums = torch.mm(rows[-1], weight, out=out)
         if layer > 1:
             sums = batch.propagate(sums, layer)
@@ -86,9 +86,6 @@ class _Found:
     def put_weight(self, layer: str, left: Tensor, right: Tensor, rows: list[int]) -> None:
         """``left^T right`` of each group's rows. The rows differ in number, so there is a product a group."""
         out = self.parts[f"{layer}.weight"]
-        if len(rows) == 1:
-            torch.mm(left.T, right, out=out[0])
-            return
         for group, (one, two) in enumerate(zip(left.split(rows), right.split(rows), strict=True)):
             torch.mm(one.T, two, out=out[group])
 

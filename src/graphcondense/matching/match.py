@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from graphcondense.autograd import apply
 from graphcondense.matching import explicit
 from graphcondense.matching.distances import Distance, with_slope
 from graphcondense.matching.gradients import Gradients
@@ -100,10 +101,7 @@ class Matcher:
         passed = explicit.DensePass(self.network, theta, batch, y, graph_weights, self._space)
         value, direction = with_slope(self.distance, passed.gradients, real)
         in_matrix, in_x = passed.slopes_along(direction)
-        loss: Tensor = _WithSlopes.apply(  # type: ignore[no-untyped-call]
-            batch.matrix, batch.x, value, in_matrix, in_x
-        )
-        return loss, passed.gradients
+        return apply(_WithSlopes, batch.matrix, batch.x, value, in_matrix, in_x), passed.gradients
 
 
 class _WithSlopes(torch.autograd.Function):

@@ -9,6 +9,7 @@ import torch
 from scipy.sparse import csr_array
 from torch import Tensor
 
+from graphcondense.autograd import apply
 from graphcondense.graphs import ranges
 
 _SIDE_BY_SIDE = 2**20  # numbers; small products of several networks are one product of wide rows
@@ -70,12 +71,6 @@ class SparseMatrix:
         [[2.0], [1.0]]
         """
         return apply(_Product, h, self) if torch.is_grad_enabled() else _product(self, h)
-
-
-def apply(function: Any, *arguments: Any) -> Tensor:
-    """Call an autograd function; torch leaves ``apply`` without types."""
-    result: Tensor = function.apply(*arguments)
-    return result
 
 
 def _bag(matrix: SparseMatrix, h: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphcondense.real.sparse import apply
+from graphcondense.autograd import apply
 
 
 def tied_linear(h: Tensor, weight: Tensor, rows: list[int]) -> Tensor:

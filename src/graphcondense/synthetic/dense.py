@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from graphcondense.autograd import apply
+
 
 def normalise_dense(adjacency: Tensor, propagation: str) -> Tensor:
     """The matrix of one propagation step, the dense twin of ``propagation_matrix``.
@@ -17,8 +19,7 @@ def normalise_dense(adjacency: Tensor, propagation: str) -> Tensor:
         propagation: ``"gcn"``, ``"mean"`` or ``"sum"``.
     """
     if propagation == "gcn":
-        symmetric: Tensor = _Symmetric.apply(adjacency)  # type: ignore[no-untyped-call]
-        return symmetric
+        return apply(_Symmetric, adjacency)
     if propagation == "mean":
         return adjacency / adjacency.sum(-1).clamp(min=1).unsqueeze(-1)
     return adjacency

@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from graphcondense.autograd import apply
+
 
 class BernoulliStructure:
     """One Bernoulli variable a pair of nodes; entry ``[i, j]`` of an adjacency is the edge from ``j`` to ``i``.
@@ -46,8 +48,7 @@ class BernoulliStructure:
 
     def adjacency(self, values: Tensor) -> Tensor:
         """Values of the pairs as an adjacency, ``... x n x n``, zero where no edge may be; differentiable."""
-        spread: Tensor = _Spread.apply(values, self)  # type: ignore[no-untyped-call]
-        return spread
+        return apply(_Spread, values, self)
 
     def probabilities(self) -> Tensor:
         """Probability of each edge, zero where none may be."""
