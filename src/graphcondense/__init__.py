@@ -2,10 +2,10 @@
 
 from importlib.metadata import version
 
-from graphcondense.datasets import graph_task, load
+from graphcondense.datasets import ego_graphs, graph_task, load
 from graphcondense.errors import GraphcondenseError, InputError
 from graphcondense.evaluation import Protocol, Scores, evaluate, pooled
-from graphcondense.methods import DosCond, RandomSelection, Whole
+from graphcondense.methods import DCG, DosCond, DosCondBi, Herding, KCenter, RandomSelection, Whole
 from graphcondense.models import NetworkConfig
 from graphcondense.presets import preset
 from graphcondense.synthetic import CondensedDataset
@@ -14,17 +14,22 @@ from graphcondense.training import Recipe
 
 __version__ = version("graphcondense")
 __all__ = [
+    "DCG",
     "CondensedDataset",
     "DosCond",
+    "DosCondBi",
     "GraphTask",
     "GraphcondenseError",
+    "Herding",
     "InputError",
+    "KCenter",
     "NetworkConfig",
     "Protocol",
     "RandomSelection",
     "Recipe",
     "Scores",
     "Whole",
+    "ego_graphs",
     "evaluate",
     "graph_task",
     "load",

@@ -22,13 +22,23 @@ from graphcondense import __version__, datasets
 from graphcondense.errors import GraphcondenseError, InputError, check_choice
 from graphcondense.evaluation import evaluate as judge
 from graphcondense.evaluation import own_protocol
+from graphcondense.methods import METHODS, versions
 from graphcondense.metrics import METRIC_TITLES
 from graphcondense.models import KINDS
 from graphcondense.presets import Preset
 from graphcondense.presets import preset as find_preset
+from graphcondense.report.comparison import LEGEND, comparison_table, write_comparison
 from graphcondense.report.drawing import draw_svg
-from graphcondense.report.tables import bytes_text, comparison_table, facts_table, score_text, seconds_text
-from graphcondense.runs.condense import CONDENSED, check_folder, condense_with, find_condensed, make_folder, write_run
+from graphcondense.report.tables import bytes_text, facts_table, score_text, seconds_text
+from graphcondense.runs.condense import (
+    CONDENSED,
+    check_folder,
+    condense_with,
+    find_condensed,
+    make_folder,
+    trained_networks,
+    write_run,
+)
 from graphcondense.runs.grid import Cell, plan, run_grid, table_rows
 from graphcondense.runs.progress import ProgressCallback, progress_bar
 from graphcondense.synthetic import CondensedDataset, summary
@@ -188,7 +198,7 @@ def list_datasets(data_root: DataRoot = None, as_json: AsJson = False) -> None:
 def condense(
     dataset: DatasetArgument = "digits",
     graphs_per_class: Annotated[int, typer.Option("-n", "--graphs-per-class", help="Graphs each class gets.")] = 10,
-    method: Annotated[str, typer.Option(help="doscond, random or whole.")] = "doscond",
+    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "doscond",
     preset: PresetName = "default",
     seed: Annotated[int, typer.Option(help="Decides everything that is drawn.")] = 0,
     iterations: Annotated[int | None, typer.Option(help="Iterations (fresh networks); else the preset's.")] = None,
@@ -220,7 +230,7 @@ def condense(
     check_folder(folder, force=force)
     make_folder(folder)
     with progress_bar(f"condensing {task.name}") as advance:
-        condensed, seconds = condense_with(condenser, task, chosen, [ProgressCallback(advance)])
+        condensed, seconds = condense_with(condenser, task, chosen, [ProgressCallback(advance)], trained_networks())
     result = write_run(folder, condensed, seconds)
     if as_json:
         print_json(result)
@@ -288,7 +298,7 @@ def _origin(condensed: CondensedDataset) -> str:
 def compare(
     dataset: DatasetArgument = "digits",
     sizes: Annotated[str, typer.Option("-n", "--graphs-per-class", help="Graphs per class, e.g. 1,10,50.")] = "1,10",
-    methods: Annotated[str, typer.Option(help="Methods, of whole, random, doscond.")] = "whole,random,doscond",
+    methods: Annotated[str, typer.Option(help=f"Methods, of {', '.join(METHODS)}.")] = "whole,random,doscond",
     preset: PresetName = "default",
     condense_seeds: Annotated[int, typer.Option(help="Condensations for each method and size.")] = 5,
     eval_seeds: Annotated[int, typer.Option(help="Trainings for each condensation.")] = 10,
@@ -315,11 +325,14 @@ def compare(
     cells = plan(chosen, names, counts, condense_seeds, eval_seeds, model, extra)
     folder = out_folder or Path("runs") / f"compare-{task.name}-{preset}"
     rows = run_with_bars(cells, task, chosen, folder, resume, force, jobs)
+    result = {"dataset": task.name, "preset": preset, "folder": str(folder), "rows": rows, "versions": versions()}
+    write_comparison(folder, result)
     if as_json:
-        print_json({"dataset": task.name, "preset": preset, "folder": str(folder), "rows": rows})
+        print_json(result)
         return
     out().print(comparison_table(rows))
-    tell(f"every cell: {folder}")
+    out().print(LEGEND, markup=False)
+    tell(f"{folder}: table.md, table.csv, table.json, and every cell")
 
 
 def run_with_bars(
@@ -335,8 +348,10 @@ def run_with_bars(
             resume=resume,
             force=force,
             jobs=jobs,
+            store=trained_networks(),
             advance=advance,
             advance_cell=advance.detail,
+            show=lambda done: advance.show(comparison_table(table_rows(done))) if done else None,
         )
     return table_rows(rows)
 

@@ -2,7 +2,8 @@
 
 from graphcondense.datasets.catalogue import DatasetInfo, known
 from graphcondense.datasets.custom import graph_task, graphs_for
+from graphcondense.datasets.ego import ego_graphs
 from graphcondense.datasets.loading import load
 from graphcondense.datasets.places import cache_root, data_root
 
-__all__ = ["DatasetInfo", "cache_root", "data_root", "graph_task", "graphs_for", "known", "load"]
+__all__ = ["DatasetInfo", "cache_root", "data_root", "ego_graphs", "graph_task", "graphs_for", "known", "load"]

@@ -17,6 +17,7 @@ class Layout(Enum):
     TU = "tu"
     OGB = "ogb"
     SUPERPIXELS = "superpixels"
+    AMAZON = "amazon"
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,18 @@ _KNOWN = (
         folder="superpixels/CIFAR10",
         files=("train.npz", "test.npz"),
     ),
+    DatasetInfo(
+        "amazon-ego",
+        "products",
+        1_109,
+        2,
+        32.66,
+        173.04,
+        "accuracy",
+        Layout.AMAZON,
+        folder="Amazon/Photo/raw",
+        files=("amazon_electronics_photo.npz",),
+    ),
 )
 
 
@@ -140,7 +153,7 @@ def known() -> list[DatasetInfo]:
     """All datasets that :func:`graphcondense.datasets.load` knows by name.
 
     >>> [info.name for info in known()]
-    ['digits', 'MUTAG', 'NCI1', 'DD', 'ogbg-molbace', 'ogbg-molbbbp', 'ogbg-molhiv', 'CIFAR10']
+    ['digits', 'MUTAG', 'NCI1', 'DD', 'ogbg-molbace', 'ogbg-molbbbp', 'ogbg-molhiv', 'CIFAR10', 'amazon-ego']
     """
     return list(_KNOWN)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from torch_geometric.datasets import TUDataset
+from torch_geometric.datasets import Amazon, TUDataset
 
 from graphcondense.datasets.catalogue import DatasetInfo, Layout
 from graphcondense.datasets.places import HOW_TO_POINT, cache_root
@@ -32,7 +32,7 @@ def fetch(info: DatasetInfo, root: str | Path | None = None) -> Path:
         The dataset's folder.
     """
     target = cache_root() / info.folder
-    fetchers = {Layout.TU: _fetch_tu, Layout.OGB: _fetch_ogb}
+    fetchers = {Layout.TU: _fetch_tu, Layout.OGB: _fetch_ogb, Layout.AMAZON: _fetch_amazon}
     reason = "it cannot be downloaded"
     if info.layout in fetchers:
         try:
@@ -60,6 +60,16 @@ def _fetch_tu(info: DatasetInfo, target: Path) -> None:
     with _aside() as folder:
         TUDataset(str(folder), info.name)
         _move(folder / info.name / "raw", target)
+
+
+def _fetch_amazon(info: DatasetInfo, target: Path) -> None:
+    """By PyG's own loader, aside, for it writes files of its own next to the raw ones."""
+    urllib.request.urlopen(
+        urllib.request.Request(f"{Amazon.url}{info.files[0]}", method="HEAD"), timeout=PATIENCE
+    ).close()
+    with _aside() as folder:
+        Amazon(str(folder), "Photo")
+        _move(folder / "Photo" / "raw", target)
 
 
 def _fetch_ogb(info: DatasetInfo, target: Path) -> None:

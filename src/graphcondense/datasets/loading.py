@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from graphcondense.datasets import places
+from graphcondense.datasets.amazon import load_amazon_ego
 from graphcondense.datasets.catalogue import (
     TU_FOLDER,
     DatasetInfo,
@@ -94,6 +95,7 @@ def _load_known(info: DatasetInfo, root: str | Path | None, split_seed: int, pro
         Layout.EMBEDDED: lambda: load_digits(split_seed=split_seed),
         Layout.TU: lambda: load_tu(home, split_seed=split_seed),
         Layout.OGB: lambda: load_ogb(info.name, home, metric=info.metric),
+        Layout.AMAZON: lambda: load_amazon_ego(info.name, home, split_seed=split_seed),
         Layout.SUPERPIXELS: lambda: load_superpixels(info.name, home, progress=progress),
     }
     task = replace(readers[info.layout](), source=info.name)

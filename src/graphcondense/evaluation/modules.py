@@ -63,9 +63,10 @@ def train_modules(
                     _check_outputs(outputs, batch.num_graphs, task.num_outputs)
                     torch.autograd.backward(graph_losses(outputs, batch.y).mean())
                     optimiser.step()
-                score = float(metric(_outputs(module, held_out[0]), task.val.y))
-                if score > best:
-                    best, weights = score, copy.deepcopy(module.state_dict())
+                if recipe.validates(epoch):
+                    score = float(metric(_outputs(module, held_out[0]), task.val.y))
+                    if score > best:
+                        best, weights = score, copy.deepcopy(module.state_dict())
                 if progress is not None:
                     progress(position * recipe.epochs + epoch + 1, total)
             module.load_state_dict(weights)

@@ -18,7 +18,7 @@ from graphcondense.metrics import METRICS
 from graphcondense.models import Network, NetworkConfig
 from graphcondense.synthetic import CondensedDataset
 from graphcondense.tasks import GraphTask
-from graphcondense.training import Progress, Recipe, train
+from graphcondense.training import Progress, Recipe, Store, train
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,7 @@ def evaluate(
     protocol: Protocol | None = None,
     model: str | ModuleSource | None = None,
     progress: Progress | None = None,
+    store: Store | None = None,
 ) -> Scores:
     """Train networks on ``graphs`` and score them on the real test graphs of ``task``.
 
@@ -103,21 +104,24 @@ def evaluate(
         model: another network than the protocol's: a built-in kind (``"gin"``), or a function
             ``(in_features, outputs) -> torch.nn.Module`` whose result follows PyG's ``forward(x, edge_index, batch)``.
         progress: called with epochs done and epochs in all.
+        store: has networks that were trained before; their seconds are counted in. For built-in networks only.
     """
     chosen = _seeds(seeds)
     if not isinstance(task, GraphTask):
         raise InputError(f"task={type(task).__name__} must be a task: make one with gc.graph_task or gc.load")
-    store = _training_graphs(graphs, task)
+    train_graphs = _training_graphs(graphs, task)
     protocol = protocol or own_protocol(graphs)
-    started = time.perf_counter()
+    started, saved = time.perf_counter(), store.saved_seconds if store else 0.0
     if model is None or isinstance(model, str):
         values = asdict(protocol.network) | ({} if model is None else {"kind": model})
         network = Network(NetworkConfig(**values), task.num_features, task.num_outputs)
-        trained = train(network, store, task.val, chosen, protocol.recipe, task.metric, progress)
+        training = train if store is None else store.train
+        trained = training(network, train_graphs, task.val, chosen, protocol.recipe, task.metric, progress)
         test, val = METRICS[task.metric](trained.outputs(task.test), task.test.y), trained.val_scores
     else:
-        test, val = train_modules(model, store, task, chosen, protocol.recipe, progress)
-    return Scores(task.metric, tuple(test.tolist()), tuple(val.tolist()), seconds=time.perf_counter() - started)
+        test, val = train_modules(model, train_graphs, task, chosen, protocol.recipe, progress)
+    seconds = time.perf_counter() - started + (store.saved_seconds - saved if store else 0.0)
+    return Scores(task.metric, tuple(test.tolist()), tuple(val.tolist()), seconds=seconds)
 
 
 def _seeds(seeds: int | Sequence[int]) -> list[int]:

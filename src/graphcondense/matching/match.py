@@ -80,6 +80,12 @@ class Matcher:
         assert total is not None
         return total
 
+    def of_synthetic(self, theta: Parameters, batch: DenseBatch, y: Tensor, graph_weights: Tensor) -> Gradients:
+        """Class gradients of synthetic graphs, as numbers alone; arguments as for :meth:`synthetic`."""
+        if self.written_out:
+            return explicit.DensePass(self.network, theta, batch, y, graph_weights, self._space).gradients
+        return autograd_gradients(self.network, tie(theta, len(y)), batch, y, graph_weights)
+
     def synthetic(
         self, theta: Parameters, batch: DenseBatch, y: Tensor, graph_weights: Tensor, real: Gradients
     ) -> tuple[Tensor, Gradients]:

@@ -15,6 +15,9 @@ from graphcondense.machine import keep_freed_memory
 from graphcondense.methods.callbacks import Callback
 from graphcondense.synthetic import CondensedDataset, json_safe, payload_bytes
 from graphcondense.tasks import GraphTask
+from graphcondense.training import Store
+
+_STORE = Store()
 
 
 def versions() -> dict[str, str]:
@@ -40,13 +43,22 @@ class Method(ABC):
         check_count("graphs_per_class", self.graphs_per_class)
         check_count("seed", self.seed, minimum=0)
 
-    def condense(self, task: GraphTask, callbacks: Sequence[Callback] = ()) -> CondensedDataset:
-        """The condensed dataset, with all settings and what it came from in ``info``."""
+    def condense(
+        self, task: GraphTask, callbacks: Sequence[Callback] = (), store: Store | None = None
+    ) -> CondensedDataset:
+        """The condensed dataset, with all settings and what it came from in ``info``.
+
+        Args:
+            task: what to condense.
+            callbacks: told of every iteration.
+            store: has the networks that were trained on the whole set before, for the methods that need one; by
+                default those of this process.
+        """
         if not isinstance(task, GraphTask):
             raise InputError(f"task={type(task).__name__} must be a task: make one with gc.graph_task(your graphs)")
         self.check(task)
         keep_freed_memory()
-        graphs, history = self._condense(task, callbacks)
+        graphs, history = self._condense(task, callbacks, store or _STORE)
         info = {
             "dataset": task.name,
             "method": self.name,
@@ -67,5 +79,7 @@ class Method(ABC):
         """Raise if ``task`` cannot give what the settings ask for; cheap, so that a long run fails before it starts."""
 
     @abstractmethod
-    def _condense(self, task: GraphTask, callbacks: Sequence[Callback]) -> tuple[GraphStore, list[dict[str, float]]]:
+    def _condense(
+        self, task: GraphTask, callbacks: Sequence[Callback], store: Store
+    ) -> tuple[GraphStore, list[dict[str, float]]]:
         """The graphs, class after class, and what each iteration measured."""

@@ -17,11 +17,13 @@ from graphcondense.matching import DISTANCES, Gradients, Matcher, first_term, se
 from graphcondense.methods.base import Method
 from graphcondense.methods.callbacks import Callback, Callbacks
 from graphcondense.methods.selection import choose_at_random
+from graphcondense.methods.weights import FreshWeights
 from graphcondense.models import Network, NetworkConfig, Parameters
 from graphcondense.real import ClassSampler, SparseBatch
 from graphcondense.seeding import generator
-from graphcondense.synthetic import SyntheticGraphs
+from graphcondense.synthetic import DenseBatch, SyntheticGraphs
 from graphcondense.tasks import GraphTask
+from graphcondense.training import Store
 
 _COPIES = 8  # of the structure: logits, their gradient, Adam's two, and those of the backward pass
 
@@ -37,7 +39,7 @@ class DosCond(Method):
         nodes: nodes n of a synthetic graph; ``None`` for the rounded mean of the dataset.
         pad: whether every synthetic graph has exactly n nodes (the paper); otherwise each keeps the size of the real
             graph that it starts from, n at most.
-        iterations: K1, the number of fresh networks.
+        iterations: K1, the number of matching steps, each at a fresh network.
         samples: K2, draws of the structure an iteration.
         real_batch: real graphs of each class an iteration; ``"all"`` for all.
         match: ``"class"`` matches a gradient a class, ``"joint"`` one gradient of all classes.
@@ -127,7 +129,13 @@ class DosCond(Method):
             task, self.graphs_per_class, generator(self.seed, "start"), most_nodes=self.num_nodes(task)
         )
 
-    def _condense(self, task: GraphTask, callbacks: Sequence[Callback]) -> tuple[GraphStore, list[dict[str, float]]]:
+    def weights(self, matcher: Matcher, source: torch.Generator) -> FreshWeights:
+        """At which weights gradients are matched."""
+        return FreshWeights(matcher, source)
+
+    def _condense(
+        self, task: GraphTask, callbacks: Sequence[Callback], store: Store
+    ) -> tuple[GraphStore, list[dict[str, float]]]:
         run = Condensation(self, task)
         hooks, history = Callbacks(callbacks), []
         hooks.on_start(self.iterations)
@@ -161,7 +169,7 @@ class Condensation:
         if iteration == settings.restart_at:
             self.optimiser = self._fresh_optimiser(0.1)
         self.optimiser.zero_grad()
-        loss, record = self.objective.at_fresh_theta(settings.temperature(iteration))
+        loss, record = self.objective.at(iteration)
         if not all(math.isfinite(value) for value in record.values()):
             raise GraphcondenseError(
                 f"the loss is {record['loss']} at iteration {iteration + 1}: lower "
@@ -178,7 +186,7 @@ class Condensation:
 
 
 class _Objective:
-    """The matching loss of synthetic and real graphs at fresh weights."""
+    """The matching loss of synthetic and real graphs."""
 
     def __init__(self, settings: DosCond, task: GraphTask, synthetic: SyntheticGraphs) -> None:
         self.settings, self.synthetic, self.num_classes = settings, synthetic, task.num_classes
@@ -192,7 +200,7 @@ class _Objective:
         self.real = self.network.prepare(task.train, by_label=not self.joint)
         self.matcher = Matcher(self.network, DISTANCES[settings.distance])
         self.shares = self._shares(task)
-        self.theta_source = generator(settings.seed, "theta")
+        self.weights = settings.weights(self.matcher, generator(settings.seed, "theta"))
         self.batch_source = generator(settings.seed, "real batch")
         self.noise_source = generator(settings.seed, "structure noise")
         self.labels = synthetic.labels.view(self.groups, -1)
@@ -208,10 +216,11 @@ class _Objective:
         counts = task.train_class_counts.float()
         return torch.full((self.num_classes,), 1 / self.num_classes), counts / counts.sum()
 
-    def at_fresh_theta(self, temperature: float) -> tuple[Tensor, dict[str, float]]:
-        """The loss to descend, and what to report of it."""
+    def at(self, iteration: int) -> tuple[Tensor, dict[str, float]]:
+        """The loss to descend in ``iteration``, and what to report of it."""
         settings = self.settings
-        theta = self.network.draw(self.theta_source)
+        temperature = settings.temperature(iteration)
+        theta = self.weights.at(iteration, lambda: self._all_together(temperature), self.labels.view(1, -1))
         real = self._real_gradients(theta)
         loss = torch.zeros(())
         first = second = 0.0
@@ -252,6 +261,10 @@ class _Objective:
             self.batches = self.real.batches(index, None if self.joint else self.sampler.group_sizes)
         sizes = [len(batch.y) for batch in self.batches]
         return self.matcher.real(theta, self.batches, self.real_weights.split(sizes))
+
+    @torch.no_grad()
+    def _all_together(self, temperature: float) -> DenseBatch:
+        return self.synthetic.batch(self._adjacency(temperature), self.network.propagation, joint=True)
 
     def _adjacency(self, temperature: float) -> Tensor:
         structure = self.synthetic.structure

@@ -15,6 +15,7 @@ from graphcondense.methods.base import Method
 from graphcondense.methods.callbacks import Callback
 from graphcondense.seeding import generator
 from graphcondense.tasks import GraphTask
+from graphcondense.training import Store
 
 
 def choose_at_random(
@@ -30,13 +31,7 @@ def choose_at_random(
     """
     chosen = []
     sizes = task.train.num_nodes
-    fewest, smallest = (int(value) for value in task.train_class_counts.min(0))
-    if fewest < graphs_per_class:
-        remedy = f"use {fewest} or fewer" if fewest else "leave the class out, or give it training graphs"
-        raise InputError(
-            f"graphs_per_class={graphs_per_class} is more than the {fewest} training graphs of class "
-            f"{_class_name(task, smallest)}: {remedy}"
-        )
+    check_enough(task, graphs_per_class)
     for label in range(task.num_classes):
         members = (task.train.y == label).nonzero().flatten()
         if most_nodes is not None:
@@ -51,6 +46,17 @@ def choose_at_random(
                 )
         chosen.append(members[torch.randperm(len(members), generator=source)[:graphs_per_class]])
     return torch.cat(chosen)
+
+
+def check_enough(task: GraphTask, graphs_per_class: int) -> None:
+    """Raise unless every class has ``graphs_per_class`` training graphs."""
+    fewest, smallest = (int(value) for value in task.train_class_counts.min(0))
+    if fewest < graphs_per_class:
+        remedy = f"use {fewest} or fewer" if fewest else "leave the class out, or give it training graphs"
+        raise InputError(
+            f"graphs_per_class={graphs_per_class} is more than the {fewest} training graphs of class "
+            f"{_class_name(task, smallest)}: {remedy}"
+        )
 
 
 def _class_name(task: GraphTask, label: int) -> str:
@@ -70,7 +76,9 @@ class RandomSelection(Method):
     def _choose(self, task: GraphTask) -> Tensor:
         return choose_at_random(task, self.graphs_per_class, generator(self.seed, "selection"))
 
-    def _condense(self, task: GraphTask, callbacks: Sequence[Callback]) -> tuple[GraphStore, list[dict[str, float]]]:
+    def _condense(
+        self, task: GraphTask, callbacks: Sequence[Callback], store: Store
+    ) -> tuple[GraphStore, list[dict[str, float]]]:
         return task.train.subset(self._choose(task)), []
 
 
@@ -83,5 +91,7 @@ class Whole(Method):
     def check(self, task: GraphTask) -> None:
         """There is nothing that could be missing."""
 
-    def _condense(self, task: GraphTask, callbacks: Sequence[Callback]) -> tuple[GraphStore, list[dict[str, float]]]:
+    def _condense(
+        self, task: GraphTask, callbacks: Sequence[Callback], store: Store
+    ) -> tuple[GraphStore, list[dict[str, float]]]:
         return task.train, []

@@ -48,14 +48,13 @@ class Preset:
         A setting of ``None`` means "as in the preset".
         """
         kind = METHODS[check_choice("method", name, METHODS)]
-        known = {field.name for field in fields(kind)}
+        known = {field.name for field in fields(kind) if field.init}
         given = {key: value for key, value in settings.items() if value is not None}
         for key in given:
             if key not in known:
                 raise InputError(f"method {name!r} has no setting {key!r}{suggestion(key, sorted(known))}")
         values = {key: value for key, value in self.condense.items() if key in known}
-        if "network" in known:
-            values["network"] = self.network
+        values |= {key: value for key, value in vars(self).items() if key in known and key in ("network", "recipe")}
         return kind(**(values | given))
 
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
-
-from graphcondense.metrics import METRIC_TITLES
 
 
 def score_text(mean: float, std: float | None, metric: str) -> str:
@@ -41,29 +37,6 @@ def seconds_text(seconds: float) -> str:
     ('0.0 s', '12.3 s', '125 s')
     """
     return f"{seconds:.1f} s" if seconds < 100 else f"{seconds:.0f} s"
-
-
-def comparison_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Methods against each other: score, graphs, bytes, seconds."""
-    metric = rows[0]["metric"]
-    title = Text(f"{rows[0]['dataset']}: {METRIC_TITLES[metric]}")
-    table = Table(box=box.SIMPLE_HEAD, padding=0, title=title, title_justify="left")
-    table.add_column("method", no_wrap=True)
-    for name in ("per class", "score", "runs", "graphs", "bytes", "condense", "training"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        size = row["graphs_per_class"]
-        table.add_row(
-            Text(row["method"]),
-            "all" if size is None else str(size),
-            score_text(row["mean"], row["std"], metric),
-            str(row["runs"]),
-            f"{row['graphs']:,}",
-            bytes_text(row["bytes"]),
-            seconds_text(row["condense_seconds"]),
-            seconds_text(row["evaluate_seconds"]),
-        )
-    return table
 
 
 def facts_table(facts: Sequence[tuple[str, object]]) -> Table:

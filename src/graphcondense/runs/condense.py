@@ -10,23 +10,34 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from graphcondense.datasets import cache_root
 from graphcondense.errors import FileFormatError, InputError, MissingDataError, WouldOverwriteError
 from graphcondense.files import write_aside, write_json
 from graphcondense.methods import Callback, Method
 from graphcondense.presets import Preset
 from graphcondense.synthetic import CondensedDataset, summary
 from graphcondense.tasks import GraphTask
+from graphcondense.training import FolderStore, Store
 
 CONDENSED = "condensed.safetensors"
 
 
+def trained_networks() -> FolderStore:
+    """The networks that were trained on whole sets, kept in the cache for all commands."""
+    return FolderStore(cache_root() / "trained")
+
+
 def condense_with(
-    method: Method, task: GraphTask, preset: Preset, callbacks: Sequence[Callback] = ()
+    method: Method, task: GraphTask, preset: Preset, callbacks: Sequence[Callback] = (), store: Store | None = None
 ) -> tuple[CondensedDataset, float]:
-    """Condense, and note in the result how it is meant to be judged; also the seconds that it took."""
-    started = time.perf_counter()
-    condensed = method.condense(task, callbacks)
-    seconds = time.perf_counter() - started
+    """Condense, and note in the result how it is meant to be judged; also the seconds that it took.
+
+    Where a network that was trained before is used again, the seconds of its training are counted in.
+    """
+    store = store or Store()
+    started, saved = time.perf_counter(), store.saved_seconds
+    condensed = method.condense(task, callbacks, store)
+    seconds = time.perf_counter() - started + store.saved_seconds - saved
     info = condensed.info | {"preset": preset.name, "evaluation": preset.protocol.to_dict()}
     return replace(condensed, info=info), seconds
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -23,14 +23,18 @@ from graphcondense.errors import (
 )
 from graphcondense.evaluation import evaluate
 from graphcondense.files import write_json
-from graphcondense.methods import METHODS, Method
+from graphcondense.methods import METHODS, Coreset, Method
+from graphcondense.models import Network, NetworkConfig
 from graphcondense.presets import Preset
 from graphcondense.runs.condense import check_is_no_file, condense_with, make_folder
 from graphcondense.runs.progress import Advance, ProgressCallback
+from graphcondense.runs.statistics import annotate
 from graphcondense.synthetic import json_safe
 from graphcondense.tasks import GraphTask
+from graphcondense.training import Recipe, Store
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ def plan(
 
 
 def _setting_names(method: str) -> set[str]:
-    return {field.name for field in fields(METHODS[method])}
+    return {field.name for field in fields(METHODS[method]) if field.init}
 
 
 def _check_settings(settings: dict[str, Any], methods: Sequence[str]) -> None:
@@ -119,11 +123,14 @@ def _check_settings(settings: dict[str, Any], methods: Sequence[str]) -> None:
             raise unknown_name("setting", name, known)
 
 
-def run_cell(cell: Cell, task: GraphTask, preset: Preset, folder: Path | None, advance: Advance | None = None) -> Row:
+def run_cell(
+    cell: Cell, task: GraphTask, preset: Preset, folder: Path | None, store: Store, advance: Advance | None = None
+) -> Row:
     """Condense, evaluate, and write both down if there is a folder."""
     callbacks = [] if advance is None else [ProgressCallback(advance)]
-    condensed, seconds = condense_with(cell.method, task, preset, callbacks)
-    scores = evaluate(condensed, task, seeds=cell.eval_seeds, model=cell.model, progress=advance)
+    condensed, seconds = condense_with(cell.method, task, preset, callbacks, store)
+    known = store if cell.size is None else None  # only networks of the whole set are of use to others
+    scores = evaluate(condensed, task, seeds=cell.eval_seeds, model=cell.model, progress=advance, store=known)
     row = {
         "dataset": task.name,
         "method": cell.method.name,
@@ -153,8 +160,10 @@ def run_grid(
     resume: bool = False,
     force: bool = False,
     jobs: int = 1,
+    store: Store | None = None,
     advance: Advance | None = None,
     advance_cell: Advance | None = None,
+    show: Callable[[list[Row]], None] | None = None,
 ) -> list[Row]:
     """The rows of all cells; those that ``folder`` has already are read instead of run.
 
@@ -166,8 +175,10 @@ def run_grid(
         resume: take finished cells from ``folder``.
         force: overwrite what ``folder`` has.
         jobs: processes; each gets its share of the cores as threads.
+        store: has the networks that were trained on the whole set; those that the cells need are trained first.
         advance: called with cells done and cells in all.
         advance_cell: with one job, called with the steps of the running cell.
+        show: called with the rows that there are whenever one more is there.
     """
     check_count("jobs", jobs)
     for cell in cells:
@@ -179,29 +190,73 @@ def run_grid(
         make_folder(folder)
     rest = [cell for cell in cells if cell.stem not in done]
 
+    store = store or Store()
+
     def count() -> None:
         if advance is not None:
             advance(len(done), len(cells))
+        if show is not None:
+            show([done[cell.stem] for cell in cells if cell.stem in done])
 
     count()
     if jobs == 1:
+        for needed in _whole_networks(rest, preset, parts=1):
+            needed.train(task, store, advance_cell)
         for cell in rest:
-            done[cell.stem] = run_cell(cell, task, preset, folder, advance_cell)
+            done[cell.stem] = run_cell(cell, task, preset, folder, store, advance_cell)
             count()
     else:
         threads = max(1, (os.cpu_count() or 1) // jobs)
         pool = Parallel(n_jobs=jobs, return_as="generator_unordered")
+        trained = pool(
+            delayed(_in_worker)(threads, needed.train, task, store)
+            for needed in _whole_networks(rest, preset, parts=jobs)
+        )
+        for _ in trained:  # all of them before the cells, so that no two cells train the same one
+            pass
         # Large sets go first, so that no single one is left running alone at the end.
         rest.sort(key=lambda cell: -(cell.size or 10**9))
-        for stem, row in pool(delayed(_run_in_worker)(cell, task, preset, folder, threads) for cell in rest):
-            done[stem] = row
+        for row, cell in pool(
+            delayed(_in_worker)(threads, _row_and_cell, c, task, preset, folder, store) for c in rest
+        ):
+            done[cell.stem] = row
             count()
     return [done[cell.stem] for cell in cells]
 
 
-def _run_in_worker(cell: Cell, task: GraphTask, preset: Preset, folder: Path | None, threads: int) -> tuple[str, Row]:
+def _in_worker(threads: int, function: Callable[..., T], *arguments: Any) -> T:
     torch.set_num_threads(threads)
-    return cell.stem, run_cell(cell, task, preset, folder)
+    return function(*arguments)
+
+
+def _row_and_cell(cell: Cell, task: GraphTask, preset: Preset, folder: Path | None, store: Store) -> tuple[Row, Cell]:
+    return run_cell(cell, task, preset, folder, store), cell
+
+
+@dataclass(frozen=True)
+class _Networks:
+    """Networks to be trained on the whole set."""
+
+    network: NetworkConfig
+    recipe: Recipe
+    seeds: tuple[int, ...]
+
+    def train(self, task: GraphTask, store: Store, advance: Advance | None = None) -> None:
+        network = Network(self.network, task.num_features, task.num_outputs)
+        store.train(network, task.train, task.val, self.seeds, self.recipe, task.metric, advance)
+
+
+def _whole_networks(cells: Sequence[Cell], preset: Preset, parts: int) -> list[_Networks]:
+    """The networks that ``cells`` need, those of a kind together or in ``parts``."""
+    seeds: dict[tuple[NetworkConfig, Recipe], set[int]] = {}
+    for cell in cells:
+        if isinstance(cell.method, Coreset):
+            seeds.setdefault((cell.method.network, cell.method.recipe), set()).add(cell.method.seed)
+        elif cell.size is None:
+            judge = preset.network if cell.model is None else replace(preset.network, kind=cell.model)
+            seeds.setdefault((judge, preset.recipe), set()).update(range(cell.eval_seeds))
+    split = [(kind, sorted(all_seeds)[part::parts]) for kind, all_seeds in seeds.items() for part in range(parts)]
+    return [_Networks(*kind, tuple(own)) for kind, own in split if own]
 
 
 def _finished(
@@ -248,7 +303,8 @@ def _finished(
 def table_rows(rows: Sequence[Row]) -> list[Row]:
     """One row a dataset, method and size: mean and standard deviation over all condensations and trainings.
 
-    ``condense_seconds`` is for one condensation and ``evaluate_seconds`` for one training, both on average.
+    ``condense_seconds`` is for one condensation and ``evaluate_seconds`` for one training, both on average. How rows
+    stand against each other: :func:`graphcondense.runs.statistics.annotate`.
     """
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
@@ -271,6 +327,8 @@ def table_rows(rows: Sequence[Row]) -> list[Row]:
                 "evaluate_seconds": sum(row["evaluation"]["seconds"] for row in members) / len(scores),
                 "graphs": members[0]["graphs"],
                 "bytes": round(float(np.mean([row["bytes"] for row in members]))),
+                "share": float(np.mean([row["bytes"] / row["info"]["original_bytes"] for row in members])),
             }
         )
+    annotate(table)
     return table

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from graphcondense.methods import Callback
@@ -15,10 +16,10 @@ Advance = Callable[[int, int], None]
 
 
 class Bars:
-    """A bar, and on request a second one below it for the step that is under way."""
+    """A bar, on request a second one below it for the step that is under way, and above them what there is so far."""
 
-    def __init__(self, bar: Progress, title: str) -> None:
-        self._bar = bar
+    def __init__(self, bar: Progress, live: Live, title: str) -> None:
+        self._bar, self._live = bar, live
         self._main = bar.add_task(title, total=None)
         self._detail: TaskID | None = None
 
@@ -32,6 +33,10 @@ class Bars:
             self._detail = self._bar.add_task("  this cell", total=total)
         self._bar.update(self._detail, completed=done, total=total)
 
+    def show(self, above: RenderableType) -> None:
+        """Show something above the bars, instead of what was there."""
+        self._live.update(Group(above, self._bar))
+
 
 @contextmanager
 def progress_bar(title: str, console: Console | None = None) -> Iterator[Bars]:
@@ -41,8 +46,10 @@ def progress_bar(title: str, console: Console | None = None) -> Iterator[Bars]:
     """
     console = console or Console(file=sys.stderr)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        yield Bars(bar, title)
+    bar = Progress(*columns, console=console, disable=True)  # drawn by the live display, not by itself
+    live = Live(bar, console=console, transient=True, vertical_overflow="ellipsis")
+    with live if console.is_terminal else nullcontext():
+        yield Bars(bar, live, title)
 
 
 class ProgressCallback(Callback):

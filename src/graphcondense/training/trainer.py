@@ -33,6 +33,7 @@ class Recipe:
         rate: Adam's learning rate.
         decay_at: share of the epochs after which the rate falls to a tenth; 1 keeps it.
         weight_decay: Adam's L2 penalty.
+        validate_every: epochs from one look at the validation graphs to the next; the last epoch is always looked at.
     """
 
     epochs: int = 500
@@ -40,15 +41,21 @@ class Recipe:
     rate: float = 1e-3
     decay_at: float = 0.5
     weight_decay: float = 0.0
+    validate_every: int = 1
 
     def __post_init__(self) -> None:
         check_count("epochs", self.epochs)
         check_count("batch_size", self.batch_size)
+        check_count("validate_every", self.validate_every)
         check_at_least("weight_decay", self.weight_decay, 0)
         if not self.rate > 0:
             raise InputError(f"rate={self.rate!r} must be above zero")
         if not 0 < self.decay_at <= 1:
             raise InputError(f"decay_at={self.decay_at!r} must be in (0, 1]: the share of epochs at the full rate")
+
+    def validates(self, epoch: int) -> bool:
+        """Whether the validation graphs are looked at after ``epoch`` (from 0)."""
+        return (epoch + 1) % self.validate_every == 0 or epoch + 1 == self.epochs
 
     def set_rate(self, optimiser: torch.optim.Optimizer, epoch: int) -> None:
         """Give ``optimiser`` the rate of ``epoch`` (from 0)."""
@@ -78,6 +85,12 @@ class TrainedNetworks:
     def outputs(self, graphs: GraphStore) -> Tensor:
         """Outputs of every network for every graph, ``S x G x O``."""
         return predict(self.network, self.weights, self.statistics, prediction_batches(self.network, graphs))
+
+    @torch.no_grad()
+    def embeddings(self, graphs: GraphStore) -> Tensor:
+        """Pooled rows of every network for every graph, ``S x G x hidden``: what the last layer sees."""
+        batches = prediction_batches(self.network, graphs)
+        return torch.cat([self.network.embed(self.weights, batch, self.statistics, False) for batch in batches], dim=1)
 
     def __len__(self) -> int:
         return self.val_scores.numel()
@@ -122,8 +135,9 @@ def train(
             losses = graph_losses(network(weights, batch, statistics), batch.y)
             torch.autograd.backward(losses.mean(-1).sum())
             optimiser.step()
-        scores = METRICS[metric](predict(network, weights, statistics, val_batches), val.y)
-        best.update(scores, epoch + 1, weights, statistics)
+        if recipe.validates(epoch):
+            scores = METRICS[metric](predict(network, weights, statistics, val_batches), val.y)
+            best.update(scores, epoch + 1, weights, statistics)
         if progress is not None:
             progress(epoch + 1, recipe.epochs)
     return TrainedNetworks(network, best.weights, best.statistics, best.scores, best.epochs)

@@ -1,0 +1,71 @@
+"""At which weights gradients are matched: the one thing in which one-step and bi-level matching differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from graphcondense.matching import Matcher
+from graphcondense.models import Parameters
+from graphcondense.synthetic import DenseBatch
+
+Graphs = Callable[[], DenseBatch]
+
+
+class FreshWeights:
+    """One-step matching: each iteration has a network of its own, as it was drawn.
+
+    Args:
+        matcher: whose network the weights are for.
+        source: random numbers.
+    """
+
+    def __init__(self, matcher: Matcher, source: torch.Generator) -> None:
+        self.matcher, self.source = matcher, source
+
+    def at(self, iteration: int, graphs: Graphs, labels: Tensor) -> Parameters:
+        """Weights of ``iteration`` (from 0), ``1 x ...`` each.
+
+        Args:
+            iteration: which one.
+            graphs: makes the synthetic graphs as they are now, all in one group.
+            labels: of these graphs, ``1 x G``.
+        """
+        return self.matcher.network.draw(self.source)
+
+
+class TrainedWeights(FreshWeights):
+    """Bi-level matching: a network is matched ``outer`` times, and trained on the synthetic graphs in between.
+
+    Args:
+        matcher: whose network the weights are for.
+        source: random numbers.
+        outer: matching steps before the next network is drawn.
+        inner: training steps between two matching steps.
+        rate: Adam's rate for them.
+    """
+
+    def __init__(self, matcher: Matcher, source: torch.Generator, outer: int, inner: int, rate: float) -> None:
+        super().__init__(matcher, source)
+        self.outer, self.inner, self.rate = outer, inner, rate
+        self._weights: Parameters = {}
+        self._optimiser: torch.optim.Optimizer | None = None
+
+    def at(self, iteration: int, graphs: Graphs, labels: Tensor) -> Parameters:
+        """A fresh network every ``outer`` iterations, else the last one after ``inner`` more steps of training."""
+        if self._optimiser is None or iteration % self.outer == 0:
+            self._weights = self.matcher.network.draw(self.source)
+            self._optimiser = torch.optim.Adam(list(self._weights.values()), self.rate, fused=True)
+        else:
+            self._train(self._optimiser, graphs(), labels)
+        return self._weights
+
+    def _train(self, optimiser: torch.optim.Optimizer, batch: DenseBatch, labels: Tensor) -> None:
+        mean = torch.full(labels.shape, 1 / labels.numel())
+        for _ in range(self.inner):
+            gradients = self.matcher.of_synthetic(self._weights, batch, labels, mean)
+            for name, part in zip(self.matcher.network.parameter_names, gradients.parts, strict=True):
+                self._weights[name].grad = part
+            optimiser.step()

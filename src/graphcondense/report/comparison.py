@@ -1,0 +1,162 @@
+"""The table of a comparison: for the terminal, as Markdown, as CSV and as JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from graphcondense.files import write_aside, write_json
+from graphcondense.metrics import METRIC_TITLES
+from graphcondense.report.tables import bytes_text, score_text, seconds_text
+
+Row = dict[str, Any]
+CSV_COLUMNS = (
+    "dataset",
+    "method",
+    "graphs_per_class",
+    "metric",
+    "mean",
+    "std",
+    "runs",
+    "condensations",
+    "condense_seconds",
+    "evaluate_seconds",
+    "graphs",
+    "bytes",
+    "share",
+    "break_even",
+    "is_best",
+    "difference_to_best",
+    "difference_to_best_supported",
+    "difference_to_random",
+    "difference_to_random_supported",
+)
+
+
+@dataclass(frozen=True)
+class _Column:
+    title: str
+    text: Callable[[Row], str]
+
+
+def _size(row: Row) -> str:
+    return "all" if row["graphs_per_class"] is None else str(row["graphs_per_class"])
+
+
+def _mark(row: Row) -> str:
+    """``*`` for the best of its size, ``=`` for what the spread cannot tell from it, ``?`` where it cannot be told."""
+    if "is_best" not in row:
+        return ""
+    if row["is_best"]:
+        return "*"
+    return {True: "", False: "=", None: "?"}[row["vs_best"]["supported"]]
+
+
+def _over_random(row: Row) -> str:
+    """The difference to random selection; in brackets where the spread does not support it."""
+    if "vs_random" not in row:
+        return ""
+    scale, digits = (100, 1) if row["metric"] == "accuracy" else (1, 3)
+    text = f"{row['vs_random']['difference'] * scale:+.{digits}f}"
+    return text if row["vs_random"]["supported"] else f"({text})"
+
+
+def _share(row: Row) -> str:
+    return f"{row['share']:.1%}" if row["share"] < 0.9995 else "100%"
+
+
+def _break_even(row: Row) -> str:
+    if "break_even" not in row:
+        return ""
+    return "never" if row["break_even"] is None else f"{row['break_even']:,}"
+
+
+COLUMNS = (
+    _Column("method", lambda row: row["method"]),
+    _Column("n", _size),
+    _Column("score", lambda row: score_text(row["mean"], row["std"], row["metric"])),
+    _Column("", _mark),
+    _Column("-random", _over_random),
+    _Column("runs", lambda row: str(row["runs"])),
+    _Column("bytes", lambda row: bytes_text(row["bytes"])),
+    _Column("share", _share),
+    _Column("condense", lambda row: seconds_text(row["condense_seconds"])),
+    _Column("train", lambda row: seconds_text(row["evaluate_seconds"])),
+    _Column("pays", _break_even),
+)
+LEGEND = (
+    "n: graphs per class. * best of its n; = not told apart from it, ? one run: not known (Welch's t-test over "
+    "condensations, 5%). -random: ahead of random, in brackets where not supported. train: one training. pays: after "
+    "so many trainings the condensation has paid for itself."
+)
+
+
+def by_size(rows: Sequence[Row]) -> list[Row]:
+    """The whole set first, then size by size, so that what is to be compared stands together."""
+    return sorted(rows, key=lambda row: row["graphs_per_class"] or 0)
+
+
+def comparison_table(rows: Sequence[Row]) -> Table:
+    """For the terminal; 80 columns are enough."""
+    title = Text(f"{rows[0]['dataset']}: {METRIC_TITLES[rows[0]['metric']]}")
+    table = Table(box=box.SIMPLE_HEAD, padding=0, pad_edge=False, title=title, title_justify="left")
+    for column in COLUMNS:
+        table.add_column(column.title, justify="left" if column.title in ("method", "") else "right", no_wrap=True)
+    for row in by_size(rows):
+        table.add_row(*(Text(column.text(row)) for column in COLUMNS))
+    return table
+
+
+def comparison_markdown(rows: Sequence[Row]) -> str:
+    """As Markdown, with its legend."""
+    lines = [
+        f"**{rows[0]['dataset']}**: {METRIC_TITLES[rows[0]['metric']]}",
+        "",
+        "| " + " | ".join(column.title or " " for column in COLUMNS) + " |",
+        "|" + "|".join("---" if column.title == "method" else "--:" for column in COLUMNS) + "|",
+        *(
+            "| " + " | ".join(column.text(row).replace("*", "\\*") for column in COLUMNS) + " |"
+            for row in by_size(rows)
+        ),
+        "",
+        _escaped(LEGEND),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("*", "\\*")
+
+
+def comparison_csv(rows: Sequence[Row]) -> str:
+    """As CSV: plain numbers, scores as fractions, nothing where there is nothing to say."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, CSV_COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for row in by_size(rows):
+        flat = dict(row)
+        for name in ("best", "random"):
+            stands = row.get(f"vs_{name}", {})
+            flat[f"difference_to_{name}"] = stands.get("difference")
+            flat[f"difference_to_{name}_supported"] = stands.get("supported")
+        if "break_even" in row and row["break_even"] is None:
+            flat["break_even"] = "never"
+        writer.writerow(flat)
+    return out.getvalue()
+
+
+def write_comparison(folder: Path, result: dict[str, Any]) -> list[Path]:
+    """Write ``table.md``, ``table.csv`` and ``table.json`` into ``folder``."""
+    return [
+        write_aside(folder / "table.md", comparison_markdown(result["rows"]).encode()),
+        write_aside(folder / "table.csv", comparison_csv(result["rows"]).encode()),
+        write_json(folder / "table.json", result),
+    ]
