@@ -24,6 +24,7 @@ LEVELS = {
     "presets": 8.5,
     "runs": 9,
     "report": 10,
+    "reproduce": 10.5,
     **dict.fromkeys(("cli", "__main__", "__init__"), 11.0),
 }
 MODULES = sorted(ROOT.rglob("*.py"))

@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from graphcondense.datasets import ego_graphs, graph_task, load
+from graphcondense.datasets import ego_graphs, graph_task, load, resplit
 from graphcondense.errors import GraphcondenseError, InputError
 from graphcondense.evaluation import Protocol, Scores, evaluate, pooled
 from graphcondense.methods import DCG, DosCond, DosCondBi, Herding, KCenter, RandomSelection, Whole
@@ -35,4 +35,5 @@ __all__ = [
     "load",
     "pooled",
     "preset",
+    "resplit",
 ]

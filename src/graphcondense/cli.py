@@ -27,9 +27,11 @@ from graphcondense.metrics import METRIC_TITLES
 from graphcondense.models import KINDS
 from graphcondense.presets import Preset
 from graphcondense.presets import preset as find_preset
-from graphcondense.report.comparison import LEGEND, comparison_table, write_comparison
+from graphcondense.report.comparison import comparison_sheet, write_comparison
 from graphcondense.report.drawing import draw_svg
+from graphcondense.report.sheet import Sheet
 from graphcondense.report.tables import bytes_text, facts_table, score_text, seconds_text
+from graphcondense.reproduce import EXPERIMENTS, FULL, Bench
 from graphcondense.runs.condense import (
     CONDENSED,
     check_folder,
@@ -100,6 +102,13 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(130) from None
 
     return wrapped
+
+
+def print_sheet(sheet: Sheet) -> None:
+    """A table with its notes on standard output."""
+    out().print(sheet.rich())
+    for note in sheet.notes:
+        out().print(note, markup=False)
 
 
 def print_json(value: object) -> None:
@@ -330,9 +339,67 @@ def compare(
     if as_json:
         print_json(result)
         return
-    out().print(comparison_table(rows))
-    out().print(LEGEND, markup=False)
+    print_sheet(comparison_sheet(rows))
     tell(f"{folder}: table.md, table.csv, table.json, and every cell")
+
+
+@app.command("reproduce")
+@command
+def reproduce(
+    what: Annotated[str, typer.Argument(metavar="WHAT", help=f"One of {', '.join(EXPERIMENTS)}.")],
+    dataset: Annotated[str | None, typer.Option(help="Datasets, e.g. MUTAG,NCI1; else see WHAT's own.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="The paper's protocol; else minutes, and it says the cuts.")] = (
+        False
+    ),
+    condense_seeds: Annotated[int | None, typer.Option(help="Condensations for each method and size.")] = None,
+    eval_seeds: Annotated[int | None, typer.Option(help="Trainings for each condensation.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="Iterations of a condensation.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs of a training.")] = None,
+    validate_every: Annotated[int | None, typer.Option(help="Epochs between two looks at validation.")] = None,
+    jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
+    out_folder: Annotated[Path | None, typer.Option("--out", help="Folder; what it has is continued.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Start anew instead of continuing.")] = False,
+    threads: Threads = None,
+    data_root: DataRoot = None,
+    as_json: AsJson = False,
+) -> None:
+    """The paper's tables and figures, ours beside the paper's: table1, fig-size and others."""
+    set_threads(threads)
+    experiment = EXPERIMENTS[check_choice("experiment", what, EXPERIMENTS)]
+    given = {
+        "condense_seeds": condense_seeds,
+        "eval_seeds": eval_seeds,
+        "iterations": iterations,
+        "epochs": epochs,
+        "validate_every": validate_every,
+    }
+    changed = {name: value for name, value in given.items() if value is not None}
+    effort = replace(FULL if full else experiment.quick, **changed)
+    names = parse_list("--dataset", dataset) if dataset else experiment.datasets if full else experiment.quick_datasets
+    folder = out_folder or Path("runs/reproduce") / ("full" if full and not changed else "cut")
+    make_folder(folder)
+
+    def run(cells: list[Cell], task: GraphTask, preset: Preset, part: Path) -> list[dict[str, Any]]:
+        return run_with_bars(cells, task, preset, part, resume=not force, force=force, jobs=jobs)
+
+    bench = Bench(effort, folder, run, trained_networks(), data_root, say)
+    asked = ["graphcondense", "reproduce", what, *(["--dataset", dataset] if dataset else [])]
+    asked += ["--full"] if full else []
+    asked += [text for name, value in changed.items() for text in (f"--{name.replace('_', '-')}", str(value))]
+    results = [experiment.run(bench, name, asked) for name in names]
+    pictures = experiment.draw(results, folder)
+    if as_json:
+        print_json({"results": results, "pictures": [str(path) for path in pictures]})
+        return
+    tell(experiment.title)
+    for sheet in experiment.sheets(results):
+        print_sheet(sheet)
+    for result in results:
+        tell(f"{result['dataset']}: {'; '.join(result['cuts']) or 'the full protocol'}")
+    left = [name for name in experiment.datasets if name not in names]
+    if left and not dataset:
+        tell(f"left out: {', '.join(left)} (--dataset, or --full for all)")
+    tell(f"data: {folder}/{what}-DATASET.json" + "".join(f"\npicture: {path}" for path in pictures))
 
 
 def run_with_bars(
@@ -351,7 +418,7 @@ def run_with_bars(
             store=trained_networks(),
             advance=advance,
             advance_cell=advance.detail,
-            show=lambda done: advance.show(comparison_table(table_rows(done))) if done else None,
+            show=lambda done: advance.show(comparison_sheet(table_rows(done)).rich()) if done else None,
         )
     return table_rows(rows)
 
@@ -411,7 +478,7 @@ def quickstart(
         print_json({"rows": rows})
         return
     CondensedDataset.load(folder / "doscond-10-0.safetensors").save(folder / CONDENSED, force=True)
-    out().print(comparison_table(rows))
+    print_sheet(comparison_sheet(rows))
     tell("A small run: 64 units of 128, 300 iterations of 1,000, 200 epochs of 500.\n")
     tell("What to try next")
     tell(f"  graphcondense inspect {shlex.quote(str(folder))} --picture digits.svg")

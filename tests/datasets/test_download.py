@@ -34,6 +34,7 @@ def pack(folder: Path, archive: Path, inside: str) -> None:
         ("MUTAG", "TUDataset/MUTAG/raw/MUTAG_A.txt (and 3 more)"),
         ("ogbg-molhiv", "ogb/ogbg_molhiv/raw/num-node-list.csv.gz (and 7 more)"),
         ("CIFAR10", "superpixels/CIFAR10/train.npz (and 1 more)"),
+        ("amazon-ego", "Amazon/Photo/raw/amazon_electronics_photo.npz"),
     ],
 )
 def test_without_a_network_the_file_is_named_at_once(tmp_path: Path, name: str, file: str) -> None:

@@ -45,6 +45,7 @@ def test_real_datasets_have_the_papers_statistics(needs_data: Callable[[str], Pa
         ("ogbg-molbace", 9, [822, 691], [1_210, 151, 152]),
         ("ogbg-molbbbp", 9, [479, 1_560], [1_631, 204, 204]),
         ("ogbg-molhiv", 9, [39_684, 1_443], [32_901, 4_113, 4_113]),
+        ("amazon-ego", 745, [0, 0], [887, 111, 111]),
     ],
 )
 def test_real_datasets_have_the_known_classes_and_split(
@@ -140,7 +141,7 @@ def test_what_cannot_be_loaded_is_said(tmp_path: Path, write_tu: Callable[..., P
     write_tu(tmp_path / "TUDataset" / "PROTEINS" / "raw", name="PROTEINS")
     with pytest.raises(InputError, match="unknown dataset 'mutagg': did you mean 'MUTAG'"):
         load("mutagg", data_root=tmp_path)
-    with pytest.raises(InputError, match=r"did you mean 'PROTEINS'\? \(known: digits, .*, CIFAR10, PROTEINS\)"):
+    with pytest.raises(InputError, match=r"did you mean 'PROTEINS'\? \(known: digits, .*, CIFAR10, amazon-ego, PROTEINS\)"):
         load("proteinz", data_root=tmp_path)
     with pytest.raises(MissingDataError, match=r"there is no folder .*absent"):
         load("some/absent", data_root=tmp_path)

@@ -116,6 +116,46 @@ def test_soft_labels_train_like_hard_ones_when_they_are_certain() -> None:
     torch.testing.assert_close(one.weights["head.weight"], two.weights["head.weight"])
 
 
+@pytest.mark.parametrize("norm", ["none", "batch"])
+@pytest.mark.parametrize("pooling", ["mean", "sum"])
+def test_the_last_layer_makes_outputs_of_embeddings(norm: str, pooling: str) -> None:
+    network = Network(NetworkConfig(hidden=8, layers=2, norm=norm, pooling=pooling), 4, 2)
+    trained = train(network, TASK.train, TASK.val, [0, 1, 2], Recipe(epochs=4, batch_size=16, rate=0.01), "accuracy")
+    embedded = trained.embeddings(TASK.test)
+    assert embedded.shape == (3, len(TASK.test), 8) and not embedded.requires_grad
+    head = torch.bmm(embedded, trained.weights["head.weight"]) + trained.weights["head.bias"].unsqueeze(1)
+    torch.testing.assert_close(head, trained.outputs(TASK.test))
+
+
+def test_embeddings_do_not_depend_on_how_they_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    trained = train(NETWORK, TASK.train, TASK.val, [0, 1], Recipe(epochs=2), "accuracy")
+    whole = trained.embeddings(TASK.train)
+    monkeypatch.setattr(trainer, "_MOST_NODES", 50)
+    assert len(prediction_batches(NETWORK, TASK.train)) > 5
+    torch.testing.assert_close(trained.embeddings(TASK.train), whole)
+
+
+def test_looking_every_epoch_is_the_default() -> None:
+    plain, every = (
+        train(NETWORK, TASK.train, TASK.val, [0, 1], recipe, "accuracy")
+        for recipe in (Recipe(epochs=5, rate=0.01), Recipe(epochs=5, rate=0.01, validate_every=1))
+    )
+    assert torch.equal(plain.best_epochs, every.best_epochs)
+    assert all(torch.equal(plain.weights[name], every.weights[name]) for name in plain.weights)
+
+
+@pytest.mark.parametrize(("every", "looked"), [(2, {2, 4, 6, 7}), (3, {3, 6, 7}), (7, {7}), (100, {7})])
+def test_only_every_few_epochs_and_the_last_are_looked_at(every: int, looked: set[int]) -> None:
+    recipe = Recipe(epochs=7, batch_size=16, rate=0.03, validate_every=every)
+    assert {epoch + 1 for epoch in range(7) if recipe.validates(epoch)} == looked
+    seeds = list(range(12))
+    some = train(NETWORK, TASK.train, TASK.val, seeds, recipe, "accuracy")
+    assert set(some.best_epochs.tolist()) <= looked
+    all_looked_at = train(NETWORK, TASK.train, TASK.val, seeds, Recipe(epochs=7, batch_size=16, rate=0.03), "accuracy")
+    assert not set(all_looked_at.best_epochs.tolist()) <= looked
+    assert bool((some.val_scores <= all_looked_at.val_scores).all())
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -123,6 +163,7 @@ def test_soft_labels_train_like_hard_ones_when_they_are_certain() -> None:
         ({"batch_size": -1}, "batch_size=-1"),
         ({"rate": 0.0}, "rate=0.0 must be above zero"),
         ({"decay_at": 0}, "decay_at=0 must be in"),
+        ({"validate_every": 0}, "validate_every=0 must be a whole number"),
         ({"weight_decay": -1.0}, "weight_decay=-1.0 must be a number of at least 0"),
     ],
 )

@@ -5,5 +5,16 @@ from graphcondense.datasets.custom import graph_task, graphs_for
 from graphcondense.datasets.ego import ego_graphs
 from graphcondense.datasets.loading import load
 from graphcondense.datasets.places import cache_root, data_root
+from graphcondense.datasets.splits import resplit
 
-__all__ = ["DatasetInfo", "cache_root", "data_root", "ego_graphs", "graph_task", "graphs_for", "known", "load"]
+__all__ = [
+    "DatasetInfo",
+    "cache_root",
+    "data_root",
+    "ego_graphs",
+    "graph_task",
+    "graphs_for",
+    "known",
+    "load",
+    "resplit",
+]

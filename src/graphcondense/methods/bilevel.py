@@ -31,7 +31,7 @@ class DosCondBi(DosCond):
     """
 
     name: ClassVar[str] = "doscond-bi"
-    outer: int = 10
+    outer: int = 2
     inner: int = 5
     inner_rate: float = 0.005
 
@@ -55,4 +55,5 @@ class DCG(DosCondBi):
     """
 
     name: ClassVar[str] = "dcg"
+    pad: bool = field(default=False, init=False)  # real structures: no node is added
     structure_rate: float = field(default=0.0, init=False)

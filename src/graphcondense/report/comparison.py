@@ -9,13 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich import box
-from rich.table import Table
-from rich.text import Text
-
 from graphcondense.files import write_aside, write_json
 from graphcondense.metrics import METRIC_TITLES
-from graphcondense.report.tables import bytes_text, score_text, seconds_text
+from graphcondense.report.sheet import Sheet
+from graphcondense.report.tables import bytes_text, score_text, seconds_text, share_text
 
 Row = dict[str, Any]
 CSV_COLUMNS = (
@@ -69,10 +66,6 @@ def _over_random(row: Row) -> str:
     return text if row["vs_random"]["supported"] else f"({text})"
 
 
-def _share(row: Row) -> str:
-    return f"{row['share']:.1%}" if row["share"] < 0.9995 else "100%"
-
-
 def _break_even(row: Row) -> str:
     if "break_even" not in row:
         return ""
@@ -87,7 +80,7 @@ COLUMNS = (
     _Column("-random", _over_random),
     _Column("runs", lambda row: str(row["runs"])),
     _Column("bytes", lambda row: bytes_text(row["bytes"])),
-    _Column("share", _share),
+    _Column("share", lambda row: share_text(row["share"])),
     _Column("condense", lambda row: seconds_text(row["condense_seconds"])),
     _Column("train", lambda row: seconds_text(row["evaluate_seconds"])),
     _Column("pays", _break_even),
@@ -104,36 +97,11 @@ def by_size(rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: row["graphs_per_class"] or 0)
 
 
-def comparison_table(rows: Sequence[Row]) -> Table:
-    """For the terminal; 80 columns are enough."""
-    title = Text(f"{rows[0]['dataset']}: {METRIC_TITLES[rows[0]['metric']]}")
-    table = Table(box=box.SIMPLE_HEAD, padding=0, pad_edge=False, title=title, title_justify="left")
-    for column in COLUMNS:
-        table.add_column(column.title, justify="left" if column.title in ("method", "") else "right", no_wrap=True)
-    for row in by_size(rows):
-        table.add_row(*(Text(column.text(row)) for column in COLUMNS))
-    return table
-
-
-def comparison_markdown(rows: Sequence[Row]) -> str:
-    """As Markdown, with its legend."""
-    lines = [
-        f"**{rows[0]['dataset']}**: {METRIC_TITLES[rows[0]['metric']]}",
-        "",
-        "| " + " | ".join(column.title or " " for column in COLUMNS) + " |",
-        "|" + "|".join("---" if column.title == "method" else "--:" for column in COLUMNS) + "|",
-        *(
-            "| " + " | ".join(column.text(row).replace("*", "\\*") for column in COLUMNS) + " |"
-            for row in by_size(rows)
-        ),
-        "",
-        _escaped(LEGEND),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("*", "\\*")
+def comparison_sheet(rows: Sequence[Row]) -> Sheet:
+    """For people: 80 columns are enough for it in a terminal."""
+    title = f"{rows[0]['dataset']}: {METRIC_TITLES[rows[0]['metric']]}"
+    cells = [[column.text(row) for column in COLUMNS] for row in by_size(rows)]
+    return Sheet(title, [column.title for column in COLUMNS], cells, [LEGEND], left=[3])
 
 
 def comparison_csv(rows: Sequence[Row]) -> str:
@@ -156,7 +124,7 @@ def comparison_csv(rows: Sequence[Row]) -> str:
 def write_comparison(folder: Path, result: dict[str, Any]) -> list[Path]:
     """Write ``table.md``, ``table.csv`` and ``table.json`` into ``folder``."""
     return [
-        write_aside(folder / "table.md", comparison_markdown(result["rows"]).encode()),
+        write_aside(folder / "table.md", comparison_sheet(result["rows"]).markdown().encode()),
         write_aside(folder / "table.csv", comparison_csv(result["rows"]).encode()),
         write_json(folder / "table.json", result),
     ]

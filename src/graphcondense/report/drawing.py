@@ -12,20 +12,9 @@ from torch_geometric.data import Data
 
 from graphcondense.errors import InputError, WouldOverwriteError
 from graphcondense.files import write_aside
+from graphcondense.report.colours import PALETTE
 from graphcondense.synthetic import CondensedDataset
 
-_PALETTE = (
-    "#4269d0",
-    "#efb118",
-    "#ff725c",
-    "#6cc5b0",
-    "#3ca951",
-    "#ff8ab7",
-    "#a463f2",
-    "#97bbf5",
-    "#9c6b4e",
-    "#9498a0",
-)
 _TILE, _MARGIN, _LABEL = 110.0, 12.0, 34.0
 
 
@@ -110,6 +99,6 @@ def _places(graph: Data, x: NDArray[np.float32], position: list[int] | None) -> 
 
 def _colours(x: NDArray[np.float32], shaded: bool) -> list[str]:
     if not shaded:
-        return [_PALETTE[int(kind) % len(_PALETTE)] for kind in x.argmax(axis=1)]
+        return [PALETTE[int(kind) % len(PALETTE)] for kind in x.argmax(axis=1)]
     shades = (235 - 215 * x[:, 0].clip(0, 1)).astype(int)
     return [f"rgb({shade},{shade},{shade})" for shade in shades]

@@ -39,6 +39,15 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 100 else f"{seconds:.0f} s"
 
 
+def share_text(share: float) -> str:
+    """A share of the original's bytes; a header may make it a little more than all of them.
+
+    >>> share_text(0.0312), share_text(1.013)
+    ('3.1%', '100%')
+    """
+    return f"{share:.1%}" if share < 0.9995 else f"{min(share, 1):.0%}"
+
+
 def facts_table(facts: Sequence[tuple[str, object]]) -> Table:
     """Names and values, two columns."""
     table = Table(box=None, show_header=False, pad_edge=False)

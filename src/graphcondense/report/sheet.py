@@ -1,0 +1,63 @@
+"""A table of texts, for the terminal and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table whose cells are texts already.
+
+    Args:
+        title: what stands above it.
+        header: a name a column; the first column is aligned left, the others right.
+        rows: as many texts each.
+        notes: lines below it.
+        left: further columns that are aligned left, by position.
+
+    >>> print(Sheet("Scores", ["method", "score"], [["random", "0.5"]]).markdown())
+    **Scores**
+    <BLANKLINE>
+    | method | score |
+    | --- | --: |
+    | random | 0.5 |
+    <BLANKLINE>
+    """
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+    left: Sequence[int] = field(default=())
+
+    def rich(self) -> Table:
+        """For the terminal."""
+        title = Text(self.title)
+        table = Table(box=box.SIMPLE_HEAD, padding=0, pad_edge=False, title=title, title_justify="left")
+        for place, name in enumerate(self.header):
+            table.add_column(name, justify="left" if self._is_left(place) else "right", no_wrap=True)
+        for row in self.rows:
+            table.add_row(*map(Text, row))
+        return table
+
+    def markdown(self) -> str:
+        """As Markdown, notes included."""
+        lines = [f"**{self.title}**", "", _line(self.header)]
+        lines.append(_line(["---" if self._is_left(place) else "--:" for place in range(len(self.header))]))
+        lines += [_line([cell.replace("*", "\\*").replace("|", "\\|") for cell in row]) for row in self.rows]
+        for note in self.notes:
+            lines += ["", note.replace("*", "\\*")]
+        return "\n".join(lines) + "\n"
+
+    def _is_left(self, place: int) -> bool:
+        return place == 0 or place in self.left
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"

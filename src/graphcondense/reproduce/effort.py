@@ -1,0 +1,58 @@
+"""How much of the paper's protocol an experiment runs, and what that leaves out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from graphcondense.errors import check_count
+from graphcondense.presets import Preset, preset
+from graphcondense.tasks import GraphTask
+
+
+@dataclass(frozen=True)
+class Effort:
+    """The size of an experiment; the defaults are the paper's protocol.
+
+    Args:
+        condense_seeds: condensations for each method and size.
+        eval_seeds: trainings for each condensation.
+        iterations: of a condensation; ``None`` for the preset's.
+        epochs: of a training; ``None`` for the preset's.
+        validate_every: epochs from one look at the validation graphs to the next.
+    """
+
+    condense_seeds: int = 5
+    eval_seeds: int = 10
+    iterations: int | None = None
+    epochs: int | None = None
+    validate_every: int = 1
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is not None:
+                check_count(name, value)
+
+    def preset(self, task: GraphTask) -> Preset:
+        """The paper's settings for ``task``, cut to this effort."""
+        paper = preset("paper", task)
+        epochs = self.epochs or paper.recipe.epochs
+        recipe = replace(paper.recipe, epochs=epochs, validate_every=self.validate_every)
+        condense = paper.condense | ({} if self.iterations is None else {"iterations": self.iterations})
+        return replace(paper, recipe=recipe, condense=condense)
+
+    def cuts(self, task: GraphTask) -> list[str]:
+        """What is less than the paper's protocol, in words."""
+        paper = preset("paper", task)
+        pairs = [
+            (self.condense_seeds, FULL.condense_seeds, "condensations"),
+            (self.eval_seeds, FULL.eval_seeds, "trainings for each"),
+            (self.iterations or paper.condense["iterations"], paper.condense["iterations"], "iterations"),
+            (self.epochs or paper.recipe.epochs, paper.recipe.epochs, "epochs"),
+        ]
+        words = [f"{ours:,} {what} of {theirs:,}" for ours, theirs, what in pairs if ours < theirs]
+        if self.validate_every > 1:
+            words.append(f"validated every {self.validate_every} epochs instead of every one")
+        return words
+
+
+FULL = Effort()
