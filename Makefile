@@ -9,14 +9,14 @@ ifneq ($(wildcard ../shared/data/TUDataset),)
 export GRAPHCONDENSE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help install quickstart test lint types format bench table1 results clean
+.PHONY: help install quickstart test lint types format bench reproduce results clean
 
 help:
 	@echo "make quickstart   install, then condense hand-written digits and print how good the result is"
 	@echo "make test         install, then lint, type checks and all tests with coverage"
 	@echo "make format       format the code"
 	@echo "make bench        measure the speed against the plainly written algorithm (an hour)"
-	@echo "make table1       run the paper's Table 1 again (an hour or two; continues where it stopped)"
+	@echo "make reproduce    run the paper's tables and figures again (a day; continues where it stopped)"
 	@echo "make results      write docs/results.md and docs/performance.md from the stored results"
 	@echo "make clean        remove the environment and all caches"
 
@@ -49,11 +49,14 @@ format: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python benchmarks/bench.py run
 
-table1: $(STAMP)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/table1.py run
+EXPERIMENTS := table1 table1-splits table2 fig-size fig-bilevel fig-sparsity fig-terms fig-tsne
+
+reproduce: $(STAMP)
+	for one in $(EXPERIMENTS); do $(BIN)/graphcondense reproduce $$one --full --jobs 2 --out runs/reproduce/full || exit; done
+	$(BIN)/python benchmarks/results_page.py runs/reproduce/full
 
 results: $(STAMP)
-	$(BIN)/python benchmarks/table1.py render
+	$(BIN)/python benchmarks/results_page.py
 	$(BIN)/python benchmarks/bench.py render
 
 clean:

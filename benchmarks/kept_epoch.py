@@ -1,7 +1,8 @@
 """Does it matter which epoch's weights are kept? On ogbg-molbbbp condensed to one graph a class: no.
 
-Reads the condensed sets that ``make table1`` left in ``runs/table1/ogbg-molbbbp``, trains on them by the paper's
-recipe, and writes the mean test score for several ways to choose the epoch to ``benchmarks/results/kept-epoch.json``.
+Reads the condensed sets that ``graphcondense reproduce table1 --full`` left in ``runs/reproduce/full``, trains on them
+by the paper's recipe, and writes the mean test score for several ways to choose the epoch to
+``benchmarks/results/kept-epoch.json``.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ def main() -> None:
     """Train, choose, write."""
     torch.set_num_threads(1)
     task = gc.load("ogbg-molbbbp")
-    sets = [gc.CondensedDataset.load(Path(f"runs/table1/ogbg-molbbbp/doscond-1-{s}.safetensors")) for s in range(5)]
+    sets = [
+        gc.CondensedDataset.load(Path(f"runs/reproduce/full/table1/ogbg-molbbbp/doscond-1-{s}.safetensors"))
+        for s in range(5)
+    ]
     val, test = (torch.cat(part, dim=1) for part in zip(*(curves(task, condensed) for condensed in sets), strict=True))
 
     def kept(every: int) -> float:

@@ -168,7 +168,7 @@ def quality() -> str:
     """Scores of Table 1 as first measured, and as measured after the code was made fast."""
     rows = []
     for path in sorted((HERE / "results").glob("after-speed-*.json")):
-        before = json.loads((HERE / "results" / path.name.replace("after-speed", "table1")).read_text())["rows"]
+        before = json.loads((HERE / "results" / path.name.replace("after-speed", "before-speed")).read_text())["rows"]
         named = {row["graphs_per_class"]: row for row in before if row["method"] == "doscond"}
         for row in json.loads(path.read_text())["rows"]:
             old = named[row["graphs_per_class"]]

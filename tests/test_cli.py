@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 import os
 import pickle
@@ -20,6 +21,7 @@ from typer.testing import CliRunner
 from graphcondense import cli
 from graphcondense.cli import app
 from graphcondense.evaluation import Protocol
+from graphcondense.methods import METHODS
 from graphcondense.models import NetworkConfig
 from graphcondense.presets import Preset, preset
 from graphcondense.synthetic import CondensedDataset
@@ -40,6 +42,7 @@ ROW_KEYS = {
     "condense_seconds",
     "evaluate_seconds",
     "bytes",
+    "share",
 }
 
 
@@ -166,7 +169,11 @@ def test_the_whole_way_on_a_folder_of_ones_own(tiny: str, tmp_path: Path, monkey
     ]
     assert all(set(row) >= ROW_KEYS for row in table["rows"])
     assert Path(table["folder"]) == Path("runs/compare-TINY-default")
-    assert len(list(Path(table["folder"]).glob("*.json"))) == 9
+    assert len(list(Path(table["folder"]).glob("*-*.json"))) == 9
+    assert json.loads((Path(table["folder"]) / "table.json").read_text()) == table
+    with (Path(table["folder"]) / "table.csv").open(newline="") as stream:
+        assert {float(line["mean"]) for line in csv.DictReader(stream)} == {row["mean"] for row in table["rows"]}
+    assert "**TINY" in (Path(table["folder"]) / "table.md").read_text()
 
 
 @pytest.mark.usefixtures("small")
@@ -176,6 +183,30 @@ def test_the_same_seed_gives_the_same_file_bit_for_bit(tiny: str) -> None:
         for name, seed in (("a", 0), ("b", 0), ("c", 1))
     ]
     assert files[0] == files[1] != files[2]
+
+
+@pytest.mark.usefixtures("small")
+def test_every_method_condenses_and_compares(tiny: str) -> None:
+    for method in METHODS:
+        made = run_json("condense", tiny, "-n", 2, "--method", method, "--out", method)
+        assert made["method"] == method
+    names = ",".join(METHODS)
+    rows = run_json("compare", tiny, "-n", 2, "--methods", names, "--condense-seeds", 1, "--eval-seeds", 2)["rows"]
+    assert [row["method"] for row in rows] == list(METHODS)
+    assert sum(row.get("is_best", False) for row in rows) == 1
+    assert all("break_even" in row for row in rows if row["method"] != "whole")
+
+
+@pytest.mark.usefixtures("small")
+def test_networks_of_the_whole_set_are_trained_once_for_all_commands(tiny: str, tmp_path: Path) -> None:
+    run_json("condense", tiny, "-n", 2, "--method", "herding", "--seed", 1, "--out", "a")
+    kept = snapshot(tmp_path / "cache" / "trained")
+    assert len(kept) == 1
+    run_json("condense", tiny, "-n", 3, "--method", "kcenter", "--seed", 1, "--out", "b")
+    assert snapshot(tmp_path / "cache" / "trained") == kept
+    run_json("compare", tiny, "-n", 1, "--methods", "whole,herding", "--condense-seeds", 1, "--eval-seeds", 3)
+    after = snapshot(tmp_path / "cache" / "trained")
+    assert len(after) == 3 and after.items() > kept.items()
 
 
 @pytest.mark.usefixtures("small")
@@ -212,7 +243,8 @@ def test_datasets_says_what_is_at_hand(tmp_path: Path, tiny: str) -> None:
     assert before["data_root"] == str(tmp_path / "data")
     available = {row["name"]: row["available"] for row in before["datasets"]}
     assert available.pop("digits") is True
-    assert {"MUTAG", "NCI1", "DD", "ogbg-molbace", "ogbg-molbbbp", "ogbg-molhiv", "CIFAR10"} == set(available)
+    names = {"MUTAG", "NCI1", "DD", "ogbg-molbace", "ogbg-molbbbp", "ogbg-molhiv", "CIFAR10", "amazon-ego"}
+    assert names == set(available)
     assert not any(available.values())
     (mutag,) = (row for row in before["datasets"] if row["name"] == "MUTAG")
     assert mutag["missing"] and all(path.startswith(str(tmp_path / "data")) for path in mutag["missing"])
@@ -268,6 +300,7 @@ def test_what_people_read_fits_into_80_columns(tiny: str) -> None:
     assert "TINY: accuracy (%)" in judged and "sage" in judged
     assert "settings.seed 0" in inspected and "of the original)" in inspected
     assert "doscond 1 " in compared and "whole all " in compared
+    assert "* best of its n" in compared and "grid: table.md, table.csv, table.json, and every cell" in compared
 
 
 def test_what_was_assumed_of_a_dataset_is_said_on_standard_error(tiny: str) -> None:
@@ -361,6 +394,10 @@ def test_a_folder_that_cannot_be_one_is_found_out_before_any_work(
         (["condense", "TINY", "--set", "final_temperature=low"], "final_temperature='low'"),
         (["condense", "TINY", "--set", "network=gin"], "network"),
         (["condense", "TINY", "--method", "random", "--iterations", "5"], "no setting 'iterations'"),
+        (["condense", "TINY", "--method", "herding", "--iterations", "5"], "no setting 'iterations'"),
+        (["condense", "TINY", "--method", "dcg", "--set", "structure_rate=1"], "no setting 'structure_rate'"),
+        (["condense", "TINY", "--method", "doscond-bi", "--set", "outer=0"], "outer=0 must be a whole number"),
+        (["condense", "TINY", "--method", "herding", "--set", "recipe=5"], "recipe=5 must be a Recipe"),
         (["condense", "TINY", "-n", "0"], "graphs_per_class=0 must be a whole number of at least 1"),
         (["condense", "TINY", "-n", "17"], "graphs_per_class=17 is more than the 16 training graphs of class"),
         (["condense", "TINY", "--graph-nodes", "1", "-n", "1"], "(nodes=2, --graph-nodes 2)"),

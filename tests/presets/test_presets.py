@@ -11,7 +11,7 @@ import pytest
 from graphcondense.datasets import known
 from graphcondense.errors import InputError
 from graphcondense.evaluation import Protocol
-from graphcondense.methods import METHODS, DosCond
+from graphcondense.methods import DCG, METHODS, Coreset, DosCond, DosCondBi
 from graphcondense.models import NetworkConfig
 from graphcondense.presets import PRESETS, preset
 from graphcondense.tasks import GraphTask
@@ -86,6 +86,34 @@ def test_every_method_builds_from_every_preset_for_every_dataset(name: str, data
         assert (built.name, built.graphs_per_class, built.seed) == (method, 3, 4)
     assert chosen.protocol == Protocol(chosen.network, chosen.recipe)
     assert Protocol.from_dict(chosen.protocol.to_dict()) == chosen.protocol
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("dataset", NAMES)
+@pytest.mark.parametrize("method", ["herding", "kcenter"])
+def test_coresets_embed_with_the_network_that_judges(name: str, dataset: str, method: str) -> None:
+    chosen = preset(name, task_named(dataset))
+    coreset = chosen.method(method)
+    assert isinstance(coreset, Coreset)
+    assert (coreset.network, coreset.recipe) == (chosen.network, chosen.recipe)
+    other = chosen.with_model("gin").method(method, recipe=Recipe(epochs=7))
+    assert isinstance(other, Coreset)
+    assert (other.network.kind, other.recipe) == ("gin", Recipe(epochs=7))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("dataset", NAMES)
+def test_bilevel_methods_have_the_settings_of_doscond_and_dcg_no_structure_rate(name: str, dataset: str) -> None:
+    chosen = preset(name, task_named(dataset))
+    plain, bi, dcg = doscond(name, dataset), chosen.method("doscond-bi"), chosen.method("dcg")
+    assert isinstance(bi, DosCondBi) and isinstance(dcg, DCG)
+    for field in fields(DosCond):
+        assert getattr(bi, field.name) == getattr(plain, field.name)
+        if field.name != "structure_rate":
+            assert getattr(dcg, field.name) == getattr(plain, field.name)
+    assert plain.structure_rate > 0 == dcg.structure_rate
+    with pytest.raises(InputError, match="method 'dcg' has no setting 'structure_rate'"):
+        chosen.method("dcg", structure_rate=0.1)
 
 
 @pytest.mark.parametrize("name", PRESETS)

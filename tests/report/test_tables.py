@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import io
-from typing import Any
 
 import pytest
 from rich.console import Console
 from rich.table import Table
 
-from graphcondense.report.tables import bytes_text, comparison_table, facts_table, score_text, seconds_text
+from graphcondense.report.tables import bytes_text, facts_table, score_text, seconds_text
 
 
 def rendered(table: Table, width: int = 80) -> list[str]:
@@ -16,55 +15,10 @@ def rendered(table: Table, width: int = 80) -> list[str]:
     return screen.getvalue().splitlines()
 
 
-def a_row(**changes: Any) -> dict[str, Any]:
-    values = {
-        "dataset": "ogbg-molbbbp",
-        "method": "doscond_bi",
-        "graphs_per_class": 50,
-        "metric": "accuracy",
-        "mean": 0.5802,
-        "std": 0.0105,
-        "runs": 50,
-        "graphs": 100,
-        "bytes": 482_110,
-        "condense_seconds": 123.4,
-        "evaluate_seconds": 12.34,
-    }
-    return values | changes
-
-
-ROWS = [
-    a_row(method="whole", graphs_per_class=None, graphs=32_901, bytes=31_234_567, condense_seconds=0.0),
-    a_row(method="random", graphs_per_class=1, graphs=2, bytes=812, mean=1.0, std=0.0, condense_seconds=0.01),
-    a_row(method="kcenter"),
-    a_row(condense_seconds=12345.6, runs=500, evaluate_seconds=99.96),
-]
-
-
-@pytest.mark.parametrize("metric", ["accuracy", "roc_auc"])
-def test_a_comparison_fits_into_80_columns_with_every_cell_whole(metric: str) -> None:
-    lines = rendered(comparison_table([{**row, "metric": metric} for row in ROWS]))
-    text = "\n".join(lines)
-    assert max(len(line) for line in lines) <= 80
-    assert "…" not in text
-    wide = rendered(comparison_table([{**row, "metric": metric} for row in ROWS]), width=300)
-    assert [line.split() for line in lines] == [line.split() for line in wide]
-
-
-def test_a_comparison_says_what_is_in_its_rows() -> None:
-    lines = rendered(comparison_table(ROWS))
-    assert lines[0].strip() == "ogbg-molbbbp: accuracy (%)"
-    squeezed = [" ".join(line.split()) for line in lines]
-    assert "method per class score runs graphs bytes condense training" in squeezed
-    assert "whole all 58.02 ± 1.05 50 32,901 31.2 MB 0.0 s 12.3 s" in squeezed
-    assert sum(any(row["method"] in line for row in ROWS) for line in lines) == len(ROWS)
-
-
 def test_roc_auc_is_a_fraction_and_accuracy_a_percentage() -> None:
     assert score_text(0.5802, 0.0105, "accuracy") == "58.02 ± 1.05"
     assert score_text(0.65749, 0.034, "roc_auc") == "0.657 ± 0.034"
     assert score_text(0.5, None, "accuracy") == "50.00"
-    assert rendered(comparison_table([a_row(metric="roc_auc")]))[0].strip() == "ogbg-molbbbp: ROC-AUC"
 
 
 @pytest.mark.parametrize(
@@ -95,4 +49,3 @@ def test_facts_are_two_columns_and_long_ones_are_folded_not_cut() -> None:
 @pytest.mark.parametrize("name", ["runs/[a]/x", "runs[/b]", "[bold]MUTAG", ":bug:"])
 def test_names_are_shown_as_they_are(name: str) -> None:
     assert rendered(facts_table([("file", name)]))[0].split() == ["file", name]
-    assert rendered(comparison_table([a_row(dataset=name)]))[0].strip() == f"{name}: accuracy (%)"

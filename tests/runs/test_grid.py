@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,13 +13,13 @@ import pytest
 
 from graphcondense.errors import FileFormatError, GraphcondenseError, InputError, WouldOverwriteError
 from graphcondense.evaluation import evaluate
-from graphcondense.models import NetworkConfig
+from graphcondense.models import Network, NetworkConfig
 from graphcondense.presets import Preset
 from graphcondense.runs import grid
 from graphcondense.runs.grid import Cell, Row, plan, run_grid, table_rows
 from graphcondense.synthetic import CondensedDataset
 from graphcondense.tasks import GraphTask
-from graphcondense.training import Recipe
+from graphcondense.training import FolderStore, Recipe, Store, TrainedNetworks, store, train
 from tests.made_up import toy_task
 
 SMALL = Preset(
@@ -70,6 +73,13 @@ def test_another_judge_has_files_of_its_own() -> None:
 def test_settings_go_to_the_methods_that_have_them() -> None:
     cells = some_cells(settings={"iterations": 9})
     assert {getattr(cell.method, "iterations", None) for cell in cells} == {None, 9}
+
+
+def test_dcg_gets_no_structure_rate_where_others_do() -> None:
+    cells = some_cells(methods=["dcg", "doscond"], sizes=[1], settings={"structure_rate": 0.5})
+    assert [getattr(cell.method, "structure_rate", None) for cell in cells] == [0, 0.5]
+    with pytest.raises(InputError, match="unknown setting 'structure_rate'"):
+        some_cells(methods=["dcg", "random"], settings={"structure_rate": 0.5})
 
 
 def test_a_setting_that_no_method_has_is_an_error() -> None:
@@ -135,6 +145,73 @@ def test_two_processes_give_the_rows_of_one(task: GraphTask, tmp_path: Path) -> 
         assert file.read_bytes() == (tmp_path / "2" / file.name).read_bytes()
 
 
+def test_each_network_of_the_whole_set_is_trained_once(task: GraphTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained: list[tuple[NetworkConfig, list[int]]] = []
+
+    def counted(network: Network, graphs: Any, val: Any, seeds: Sequence[int], *rest: Any) -> TrainedNetworks:
+        trained.append((network.config, list(seeds)))
+        return train(network, graphs, val, seeds, *rest)
+
+    monkeypatch.setattr(store, "train", counted)
+    kept = Store()
+    cells = plan(SMALL, ["herding", "kcenter", "whole"], [1, 2], condense_seeds=2, eval_seeds=3)
+    run_grid(cells, task, SMALL, store=kept)
+    assert trained == [(SMALL.network, [0, 1, 2])]
+    # Another judge of the whole set needs networks of its own, the coresets do not.
+    run_grid(plan(SMALL, ["whole", "herding"], [1], 3, 2, model="mlp"), task, SMALL, store=kept)
+    assert trained[1:] == [(replace(SMALL.network, kind="mlp"), [0, 1])]
+    run_grid(plan(SMALL, ["random", "doscond"], [1], 1, 1), task, SMALL, store=kept)
+    assert len(trained) == 2
+
+
+def test_the_whole_sets_row_and_the_coresets_are_those_without_a_store(task: GraphTask) -> None:
+    kept = Store()
+    cells = plan(SMALL, ["whole", "herding", "kcenter"], [2], condense_seeds=2, eval_seeds=3)
+    first, again = (run_grid(cells, task, SMALL, store=kept) for _ in range(2))
+    assert without_times(first) == without_times(again)
+    expected = evaluate(task.train, task, seeds=3, protocol=SMALL.protocol)
+    assert first[0]["evaluation"]["per_seed"] == list(expected.per_seed)
+    assert first[0]["evaluation"]["val_per_seed"] == list(expected.val_per_seed)
+    for cell, row in zip(cells[1:], first[1:], strict=True):
+        condensed = replace(cell.method.condense(task, store=Store()), info=row["info"])
+        assert row["evaluation"]["per_seed"] == list(evaluate(condensed, task, seeds=3).per_seed)
+
+
+def test_the_time_of_networks_that_were_trained_before_is_counted_in(
+    task: GraphTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = count(0, 3000)  # each training takes 3,000 seconds
+    monkeypatch.setattr(store, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    cells = plan(SMALL, ["whole", "random", "herding"], [1], condense_seeds=1, eval_seeds=3)
+    whole, random, herding = run_grid(cells, task, SMALL)
+    assert 3000 <= whole["evaluation"]["seconds"] < 3100
+    assert 1000 <= herding["condense_seconds"] < 1100  # one of the three
+    assert whole["condense_seconds"] < 100 and random["condense_seconds"] < 100
+    assert random["evaluation"]["seconds"] < 100 and herding["evaluation"]["seconds"] < 100
+
+
+def test_two_processes_train_each_network_of_the_whole_set_once_and_give_the_rows_of_one(
+    task: GraphTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Noted(FolderStore):
+        """Notes what it keeps, in a file, for it works in other processes."""
+
+        def _keep(self, key: str, entry: Any) -> None:
+            super()._keep(key, entry)
+            with self.folder.with_suffix(".txt").open("a") as notes:
+                notes.write(f"{key}\n")
+
+    monkeypatch.setattr(grid.os, "cpu_count", lambda: 2)  # one thread a process
+    cells = plan(SMALL, ["whole", "herding", "kcenter"], [1, 2], condense_seeds=2, eval_seeds=3)
+    alone = run_grid(cells, task, SMALL)
+    together = run_grid(cells, task, SMALL, jobs=2, store=Noted(tmp_path / "trained"))
+    assert without_times(alone) == without_times(together)
+    assert {row["threads"] for row in together} == {1}
+    kept = (tmp_path / "trained.txt").read_text().split()
+    assert len(kept) == len(set(kept)) == 3
+    assert sorted(f"{key}.safetensors" for key in kept) == sorted(p.name for p in (tmp_path / "trained").iterdir())
+
+
 def test_an_error_in_a_process_is_the_users_to_mend(task: GraphTask) -> None:
     with pytest.raises(InputError, match=r"unknown model 'gim': did you mean 'gin'\?"):
         run_grid(plan(SMALL, ["random"], [1], 2, 1, model="gim"), task, SMALL, jobs=2)
@@ -162,6 +239,21 @@ def test_progress_counts_cells_and_the_steps_of_each(task: GraphTask, tmp_path: 
     )
     assert outer == [(1, 2), (2, 2)]
     assert inner == [(1, 2), (2, 2), (1, 3), (2, 3), (3, 3)]  # 2 iterations, then 3 epochs
+
+
+def test_what_there_is_so_far_is_shown_in_the_order_of_the_cells(task: GraphTask, tmp_path: Path) -> None:
+    cells = some_cells(methods=["random"], sizes=[1, 2, 3])
+    run_grid(cells[2:], task, SMALL, folder=tmp_path)
+    shown: list[list[int]] = []
+    run_grid(
+        cells,
+        task,
+        SMALL,
+        folder=tmp_path,
+        resume=True,
+        show=lambda rows: shown.append([row["graphs_per_class"] for row in rows]),
+    )
+    assert shown == [[3], [1, 3], [1, 2, 3]]
 
 
 @pytest.mark.parametrize("jobs", [0, -1, True])
@@ -194,6 +286,58 @@ def test_what_was_resumed_is_what_would_have_been_run(task: GraphTask, tmp_path:
     run_grid(cells[:1], task, SMALL, folder=tmp_path)
     run_grid(cells[:3], task, SMALL, folder=tmp_path, resume=True)
     assert without_times(run_grid(cells, task, SMALL, folder=tmp_path, resume=True)) == without_times(through)
+
+
+MIXED = {"methods": ["whole", "random", "herding", "doscond"], "condense_seeds": 2, "sizes": [1]}
+
+
+def timeless(rows: list[Row]) -> list[Row]:
+    times = ("condense_seconds", "evaluate_seconds", "break_even")
+    return [{key: value for key, value in row.items() if key not in times} for row in table_rows(rows)]
+
+
+@pytest.mark.parametrize("where", ["run_cell", "condense_with", "evaluate", "write_json"])
+@pytest.mark.parametrize("finished", range(7))
+def test_an_interrupt_costs_the_running_cell_alone(
+    task: GraphTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finished: int, where: str
+) -> None:
+    cells = some_cells(**MIXED)
+    through = run_grid(cells, task, SMALL)
+    work, calls = getattr(grid, where), count()
+
+    def interrupted(*arguments: Any, **named: Any) -> Any:
+        if next(calls) == finished:
+            raise KeyboardInterrupt
+        return work(*arguments, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(grid, where, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run_grid(cells, task, SMALL, folder=tmp_path)
+    done = {file: file.read_bytes() for file in tmp_path.glob("*.json")}
+    assert len(done) == finished
+    resumed = run_grid(cells, task, SMALL, folder=tmp_path, resume=True)
+    assert all(file.read_bytes() == content for file, content in done.items())
+    assert without_times(resumed) == without_times(through)
+    assert timeless(resumed) == timeless(through)
+    assert len(list(tmp_path.glob("*.json"))) == len(cells) == 7
+
+
+def test_an_interrupt_while_the_whole_sets_networks_are_trained_leaves_nothing_to_mend(
+    task: GraphTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = some_cells(**MIXED)
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "train", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run_grid(cells, task, SMALL, folder=tmp_path / "grid", store=FolderStore(tmp_path / "trained"))
+    assert list((tmp_path / "grid").iterdir()) == []
+    rows = run_grid(cells, task, SMALL, folder=tmp_path / "grid", store=FolderStore(tmp_path / "trained"))
+    assert without_times(rows) == without_times(run_grid(cells, task, SMALL))
 
 
 def test_finished_cells_are_neither_taken_nor_replaced_unless_it_is_said(task: GraphTask, tmp_path: Path) -> None:
@@ -236,7 +380,7 @@ def test_a_damaged_cell_is_named(task: GraphTask, tmp_path: Path, content: str) 
     assert file.read_text() == content
 
 
-@pytest.mark.parametrize("field", ["bytes", "graphs", "condense_seconds", "method"])
+@pytest.mark.parametrize("field", ["bytes", "graphs", "condense_seconds", "method", "info"])
 def test_a_cell_that_lacks_what_the_table_needs_is_damaged(task: GraphTask, tmp_path: Path, field: str) -> None:
     cells = some_cells(methods=["random"], sizes=[1])
     run_grid(cells, task, SMALL, folder=tmp_path)
@@ -246,6 +390,29 @@ def test_a_cell_that_lacks_what_the_table_needs_is_damaged(task: GraphTask, tmp_
     file.write_text(json.dumps(row))
     with pytest.raises(FileFormatError, match="is damaged"):
         table_rows(run_grid(cells, task, SMALL, folder=tmp_path, resume=True))
+
+
+@pytest.mark.parametrize(
+    "original",
+    [
+        None,
+        "many",
+        pytest.param(
+            0, marks=pytest.mark.xfail(raises=ZeroDivisionError, strict=True, reason="ZeroDivisionError comes through")
+        ),
+    ],
+)
+def test_a_cell_that_does_not_know_the_size_of_the_original_is_damaged(
+    task: GraphTask, tmp_path: Path, original: Any
+) -> None:
+    cells = some_cells(methods=["random"], sizes=[1])
+    run_grid(cells, task, SMALL, folder=tmp_path)
+    file = tmp_path / f"{cells[0].stem}.json"
+    row = json.loads(file.read_text())
+    row["info"]["original_bytes"] = original
+    file.write_text(json.dumps(row))
+    with pytest.raises(FileFormatError, match="is damaged"):
+        run_grid(cells, task, SMALL, folder=tmp_path, resume=True)
 
 
 def test_a_folder_that_cannot_be_one_is_found_out_before_any_work(
@@ -273,6 +440,7 @@ def made_up_row(method: str, size: int | None, seed: int, scores: list[float], s
         "bytes": count,
         "condense_seconds": seconds,
         "evaluation": {"metric": "accuracy", "per_seed": scores, "seconds": 6.0},
+        "info": {"original_bytes": 10_000},
     }
 
 
@@ -298,6 +466,26 @@ def test_the_table_pools_all_trainings_of_a_method_and_size() -> None:
         "evaluate_seconds": 3.0,  # 2 x 6 seconds for 4 trainings
         "graphs": 4,
         "bytes": 150,
+        "share": pytest.approx(0.01505),
+        "is_best": True,
+        "break_even": None,  # training takes no less than on the whole set: 3 seconds
     }
     assert (whole["mean"], whole["std"], whole["runs"], whole["graphs_per_class"]) == (1, 0, 2, None)
     assert (five["graphs_per_class"], five["runs"], five["condensations"]) == (5, 1, 1)
+    assert (whole["share"], whole["condensation_means"]) == (0.9, [1.0])
+
+
+def test_the_table_says_how_rows_stand_against_each_other() -> None:
+    rows = [
+        made_up_row("random", 2, 0, [0.5, 0.52], 0, 100),
+        made_up_row("doscond", 2, 0, [0.7, 0.72], 40, 100),
+        made_up_row("random", 2, 1, [0.5, 0.5], 0, 100),
+        made_up_row("doscond", 2, 1, [0.7, 0.7], 50, 100),
+        made_up_row("whole", None, 0, [0.9], 0, 10_000),
+    ]
+    random, doscond, _ = table_rows(rows)
+    # Two condensations of two trainings each: 0.51 and 0.50 against 0.71 and 0.70.
+    assert doscond["vs_random"] == {"difference": pytest.approx(0.2), "supported": True}
+    assert random["vs_best"] == {"difference": pytest.approx(-0.2), "supported": True}
+    assert (random["is_best"], doscond["is_best"]) == (False, True)
+    assert (random["break_even"], doscond["break_even"]) == (1, 15)  # 45 seconds, 3 instead of 6 for each training

@@ -26,6 +26,7 @@ _STYLE: Any = {
 }
 
 
+_OPTIONS: dict[str, Any] = {"svg": {"metadata": {"Date": None}}, "png": {"dpi": 150}}
 _IN_A_ROW = 4
 _MOST_MARKS = 8  # so many values on an axis are written each; more by powers of ten
 
@@ -87,7 +88,7 @@ class Panel:
     log_y: bool = False
 
 
-def draw(panels: Sequence[Panel], stem: Path) -> list[Path]:
+def draw(panels: Sequence[Panel], stem: Path, endings: Sequence[str] = ("svg", "png")) -> list[Path]:
     """Draw panels side by side, four in a row, into ``stem.svg`` and ``stem.png``."""
     columns = min(len(panels), _IN_A_ROW)
     lines = math.ceil(len(panels) / columns)
@@ -99,9 +100,9 @@ def draw(panels: Sequence[Panel], stem: Path) -> list[Path]:
         for axes in places[len(panels) :]:
             axes.set_axis_off()
         paths = []
-        for ending, options in (("svg", {"metadata": {"Date": None}}), ("png", {"dpi": 150})):
+        for ending in endings:
             content = io.BytesIO()
-            figure.savefig(content, format=ending, **options)
+            figure.savefig(content, format=ending, **_OPTIONS[ending])
             paths.append(write_aside(stem.with_name(f"{stem.name}.{ending}"), content.getvalue()))
     return paths
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rich import box
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -36,15 +37,14 @@ class Sheet:
     notes: Sequence[str] = ()
     left: Sequence[int] = field(default=())
 
-    def rich(self) -> Table:
-        """For the terminal."""
-        title = Text(self.title)
-        table = Table(box=box.SIMPLE_HEAD, padding=0, pad_edge=False, title=title, title_justify="left")
+    def rich(self) -> Group:
+        """For the terminal, without the notes."""
+        table = Table(box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
         for place, name in enumerate(self.header):
             table.add_column(name, justify="left" if self._is_left(place) else "right", no_wrap=True)
         for row in self.rows:
             table.add_row(*map(Text, row))
-        return table
+        return Group(Text(self.title), table)
 
     def markdown(self) -> str:
         """As Markdown, notes included."""

@@ -123,14 +123,13 @@ class Experiment(ABC):
     def sheets(self, results: Sequence[Result]) -> list[Sheet]:
         """Tables of what was found, the paper's figures beside ours."""
 
+    @abstractmethod
     def panels(self, results: Sequence[Result]) -> list[Panel]:
-        """A figure of what was found; empty for none."""
-        return []
+        """A figure of what was found."""
 
-    def draw(self, results: Sequence[Result], folder: Path) -> list[Path]:
-        """The figure as SVG and PNG in ``folder``."""
-        panels = self.panels(results)
-        return draw(panels, folder / self.name) if panels else []
+    def draw(self, results: Sequence[Result], folder: Path, endings: Sequence[str] = ("svg", "png")) -> list[Path]:
+        """The figure in ``folder``, a file an ending."""
+        return draw(self.panels(results), folder / self.name, endings)
 
     @property
     def claim(self) -> str:

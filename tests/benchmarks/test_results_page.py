@@ -1,0 +1,78 @@
+"""docs/results.md is what the stored JSON says, and says why a cell differs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+import results_page
+
+
+def a_row(method: str, mean: float, **changes: Any) -> dict[str, Any]:
+    values = {
+        "dataset": "NCI1",
+        "method": method,
+        "graphs_per_class": 10,
+        "metric": "accuracy",
+        "mean": mean,
+        "std": 0.01,
+        "runs": 20,
+        "condensations": 2,
+        "condensation_means": [mean - 0.001, mean + 0.001],
+        "condense_seconds": 1.0,
+        "evaluate_seconds": 1.0,
+        "share": 0.1,
+    }
+    return values | changes
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(results_page, "STORED", tmp_path / "stored")
+    rows = [
+        a_row("whole", 0.717, graphs_per_class=None, condensations=1, condensation_means=[0.717]),
+        a_row("random", 0.5433),
+        a_row("doscond", 0.70),
+    ]
+    result = {
+        "experiment": "table1",
+        "dataset": "NCI1",
+        "command": "graphcondense reproduce table1 --dataset NCI1",
+        "cuts": ["2 condensations of 5"],
+        "versions": {"torch": "2"},
+        "data": {"rows": rows},
+    }
+    (tmp_path / "table1-NCI1.json").write_text(json.dumps(result))
+    (tmp_path / "other-thing.json").write_text('{"experiment": "unknown"}')
+    results_page.take_over(tmp_path)
+    return tmp_path
+
+
+def test_only_results_of_experiments_are_taken_over(folder: Path) -> None:
+    assert [path.name for path in (folder / "stored").iterdir()] == ["table1-NCI1.json"]
+
+
+def test_the_page_has_figures_command_cuts_and_a_paragraph_on_the_cell_that_differs(folder: Path) -> None:
+    page = results_page.render(folder)
+    assert "| doscond | 10 | 58.02 ± 1.05 | 70.00 ± 1.00 | ahead |" in page
+    assert "graphcondense reproduce table1 --dataset NCI1" in page
+    assert "- NCI1: 2 condensations of 5." in page
+    assert "**NCI1, doscond, 10 a class**: ours 70.00 ± 1.00, the paper's 58.02 ± 1.05." in page
+    assert "**NCI1, random" not in page
+    assert "| NCI1 | 10 | +15.7 / +3.7 |" in page
+    assert (folder / "figures" / "table1.svg").is_file()
+
+
+def test_the_page_in_the_docs_is_the_one_of_the_stored_figures(tmp_path: Path) -> None:
+    assert (results_page.DOCS / "results.md").read_text(encoding="utf-8") == results_page.render(tmp_path)
+
+
+def test_the_figures_in_the_docs_are_those_of_the_stored_results(tmp_path: Path) -> None:
+    results_page.render(tmp_path)
+    made = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert made == {path.name for path in (results_page.DOCS / "figures").glob("*.svg")}
