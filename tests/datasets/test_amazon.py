@@ -10,8 +10,8 @@ import torch
 from scipy import sparse
 from torch_geometric.datasets import Amazon
 
-from graphcondense.datasets import ego_graphs, load
 from graphcondense.datasets import amazon as amazon_module
+from graphcondense.datasets import ego_graphs, load
 from graphcondense.datasets.amazon import CATEGORIES, NUM_GRAPHS, PHOTO_FILE, load_amazon_ego, read_photo
 from graphcondense.datasets.catalogue import find_known
 from graphcondense.datasets.download import fetch

@@ -32,9 +32,7 @@ def condense(kind: type[Coreset], kept: Store | None = None, **changes: Any) -> 
 
 
 def prints(condensed: CondensedDataset) -> list[tuple[Any, ...]]:
-    return [
-        (int(g.y), tuple(g.x.flatten().tolist()), tuple(g.edge_index.flatten().tolist())) for g in condensed.graphs
-    ]
+    return [(int(g.y), tuple(g.x.flatten().tolist()), tuple(g.edge_index.flatten().tolist())) for g in condensed.graphs]
 
 
 def herding_by_hand(points: Points, count: int) -> list[int]:

@@ -103,17 +103,20 @@ def test_coresets_embed_with_the_network_that_judges(name: str, dataset: str, me
 
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("dataset", NAMES)
-def test_bilevel_methods_have_the_settings_of_doscond_and_dcg_no_structure_rate(name: str, dataset: str) -> None:
+def test_bilevel_methods_have_the_settings_of_doscond_and_dcg_real_structures(name: str, dataset: str) -> None:
     chosen = preset(name, task_named(dataset))
     plain, bi, dcg = doscond(name, dataset), chosen.method("doscond-bi"), chosen.method("dcg")
     assert isinstance(bi, DosCondBi) and isinstance(dcg, DCG)
+    fixed = {"structure_rate", "pad"}
     for field in fields(DosCond):
         assert getattr(bi, field.name) == getattr(plain, field.name)
-        if field.name != "structure_rate":
+        if field.name not in fixed:
             assert getattr(dcg, field.name) == getattr(plain, field.name)
     assert plain.structure_rate > 0 == dcg.structure_rate
-    with pytest.raises(InputError, match="method 'dcg' has no setting 'structure_rate'"):
-        chosen.method("dcg", structure_rate=0.1)
+    assert not dcg.pad
+    for setting in fixed:
+        with pytest.raises(InputError, match=f"method 'dcg' has no setting '{setting}'"):
+            chosen.method("dcg", **{setting: getattr(plain, setting)})
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -97,7 +97,7 @@ def test_rows_stand_against_the_best_and_random_of_their_size() -> None:
     ]
     before = [dict(row) for row in rows]
     annotate(rows)
-    whole, random, herding, doscond, many, few = rows
+    whole, random, herding, doscond, _, few = rows
     assert whole == before[0]
     assert all(new.items() >= old.items() for new, old in zip(rows, before, strict=True))
     assert [row.get("is_best") for row in rows] == [None, False, False, True, True, False]

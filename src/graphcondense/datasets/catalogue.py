@@ -140,7 +140,7 @@ _KNOWN = (
         1_109,
         2,
         32.66,
-        173.04,
+        346.08,
         "accuracy",
         Layout.AMAZON,
         folder="Amazon/Photo/raw",

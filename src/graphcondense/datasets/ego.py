@@ -47,6 +47,9 @@ def ego_graphs(
     """
     for argument, value in (("hops", hops), ("least_nodes", least_nodes)):
         check_count(argument, value)
+    check_count("seed", seed, minimum=0)
+    if classes is not None and not isinstance(classes, Sequence):
+        raise InputError(f"classes={classes!r} must be a list of labels, e.g. [0, 1]")
     for argument, count in (("num_graphs", num_graphs), ("most_nodes", most_nodes)):
         if count is not None:
             check_count(argument, count)
@@ -77,7 +80,7 @@ def _checked(data: Data) -> tuple[NDArray[np.int64], sparse.csr_matrix]:
     y, edges = data.y, data.edge_index
     if not isinstance(edges, Tensor) or edges.dim() != 2 or edges.shape[0] != 2 or edges.is_floating_point():
         raise InputError("data.edge_index must be a 2 x edges tensor of whole numbers")
-    if not isinstance(y, Tensor) or y.is_floating_point():
+    if not isinstance(y, Tensor) or y.is_floating_point() or y.numel() != len(y):
         raise InputError("data.y must be a tensor of whole numbers, one label a node")
     labels = y.reshape(-1).cpu().numpy()
     nodes = len(labels)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
 
-from graphcondense.errors import InputError, check_count
+from graphcondense.errors import InputError, check_at_least, check_count
 from graphcondense.matching import Matcher
 from graphcondense.methods.doscond import DosCond
 from graphcondense.methods.weights import FreshWeights, TrainedWeights
@@ -39,8 +40,9 @@ class DosCondBi(DosCond):
         super().__post_init__()
         check_count("outer", self.outer)
         check_count("inner", self.inner)
-        if not self.inner_rate > 0:
-            raise InputError(f"inner_rate={self.inner_rate!r} must be above zero")
+        check_at_least("inner_rate", self.inner_rate, 0)
+        if not 0 < self.inner_rate < math.inf:
+            raise InputError(f"inner_rate={self.inner_rate!r} must be above zero and finite")
 
     def weights(self, matcher: Matcher, source: torch.Generator) -> FreshWeights:
         """Weights that are trained on the synthetic graphs between two matching steps."""

@@ -54,6 +54,8 @@ class Coreset(Method):
                 if done == 1:
                     callback.on_start(total)
                 callback.on_iteration(done, {})
+                if done == total:
+                    callback.on_end()
 
         return store.train(network, task.train, task.val, [self.seed], self.recipe, task.metric, progress)
 

@@ -39,7 +39,7 @@ class Sheet:
 
     def rich(self) -> Group:
         """For the terminal, without the notes."""
-        table = Table(box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
+        table = Table(box=box.SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False)
         for place, name in enumerate(self.header):
             table.add_column(name, justify="left" if self._is_left(place) else "right", no_wrap=True)
         for row in self.rows:
@@ -48,15 +48,19 @@ class Sheet:
 
     def markdown(self) -> str:
         """As Markdown, notes included."""
-        lines = [f"**{self.title}**", "", _line(self.header)]
+        lines = [f"**{_escaped(self.title)}**", "", _line(self.header)]
         lines.append(_line(["---" if self._is_left(place) else "--:" for place in range(len(self.header))]))
-        lines += [_line([cell.replace("*", "\\*").replace("|", "\\|") for cell in row]) for row in self.rows]
+        lines += [_line([_escaped(cell) for cell in row]) for row in self.rows]
         for note in self.notes:
-            lines += ["", note.replace("*", "\\*")]
+            lines += ["", _escaped(note)]
         return "\n".join(lines) + "\n"
 
     def _is_left(self, place: int) -> bool:
         return place == 0 or place in self.left
+
+
+def _escaped(text: str) -> str:
+    return text.replace("*", "\\*").replace("|", "\\|")
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -36,16 +36,16 @@ def seconds_text(seconds: float) -> str:
     >>> seconds_text(0.04), seconds_text(12.3), seconds_text(125)
     ('0.0 s', '12.3 s', '125 s')
     """
-    return f"{seconds:.1f} s" if seconds < 100 else f"{seconds:.0f} s"
+    return f"{seconds:.1f} s" if seconds < 99.95 else f"{seconds:.0f} s"
 
 
 def share_text(share: float) -> str:
-    """A share of the original's bytes; a header may make it a little more than all of them.
+    """A share of the original's bytes; the header makes the whole set's a little more than all of them.
 
-    >>> share_text(0.0312), share_text(1.013)
-    ('3.1%', '100%')
+    >>> share_text(0.0312), share_text(1.013), share_text(3.5)
+    ('3.1%', '101%', '350%')
     """
-    return f"{share:.1%}" if share < 0.9995 else f"{min(share, 1):.0%}"
+    return f"{share:.1%}" if share < 0.9995 else f"{share:.0%}"
 
 
 def facts_table(facts: Sequence[tuple[str, object]]) -> Table:

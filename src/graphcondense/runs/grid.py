@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,7 +33,7 @@ from graphcondense.runs.progress import Advance, ProgressCallback
 from graphcondense.runs.statistics import annotate
 from graphcondense.synthetic import json_safe
 from graphcondense.tasks import GraphTask
-from graphcondense.training import Recipe, Store
+from graphcondense.training import FolderStore, Recipe, Store
 
 Row = dict[str, Any]
 T = TypeVar("T")
@@ -190,8 +192,6 @@ def run_grid(
         make_folder(folder)
     rest = [cell for cell in cells if cell.stem not in done]
 
-    store = store or Store()
-
     def count() -> None:
         if advance is not None:
             advance(len(done), len(cells))
@@ -199,29 +199,48 @@ def run_grid(
             show([done[cell.stem] for cell in cells if cell.stem in done])
 
     count()
-    if jobs == 1:
-        for needed in _whole_networks(rest, preset, parts=1):
-            needed.train(task, store, advance_cell)
-        for cell in rest:
-            done[cell.stem] = run_cell(cell, task, preset, folder, store, advance_cell)
-            count()
-    else:
-        threads = max(1, (os.cpu_count() or 1) // jobs)
-        pool = Parallel(n_jobs=jobs, return_as="generator_unordered")
-        trained = pool(
-            delayed(_in_worker)(threads, needed.train, task, store)
-            for needed in _whole_networks(rest, preset, parts=jobs)
+    with _shared(store, jobs) as networks:
+        rows = (
+            _run_here(rest, task, preset, folder, networks, advance_cell)
+            if jobs == 1
+            else _run_in_processes(rest, task, preset, folder, networks, jobs)
         )
-        for _ in trained:  # all of them before the cells, so that no two cells train the same one
-            pass
-        # Large sets go first, so that no single one is left running alone at the end.
-        rest.sort(key=lambda cell: -(cell.size or 10**9))
-        for row, cell in pool(
-            delayed(_in_worker)(threads, _row_and_cell, c, task, preset, folder, store) for c in rest
-        ):
+        for cell, row in rows:
             done[cell.stem] = row
             count()
     return [done[cell.stem] for cell in cells]
+
+
+@contextmanager
+def _shared(store: Store | None, jobs: int) -> Iterator[Store]:
+    """A store that all processes see: what one keeps in memory, another does not have."""
+    if jobs == 1 or isinstance(store, FolderStore):
+        yield store or Store()
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            yield FolderStore(Path(folder))
+
+
+def _run_here(
+    cells: Sequence[Cell], task: GraphTask, preset: Preset, folder: Path | None, store: Store, advance: Advance | None
+) -> Iterator[tuple[Cell, Row]]:
+    for needed in _whole_networks(cells, preset, parts=1):
+        needed.train(task, store, advance)
+    for cell in cells:
+        yield cell, run_cell(cell, task, preset, folder, store, advance)
+
+
+def _run_in_processes(
+    cells: Sequence[Cell], task: GraphTask, preset: Preset, folder: Path | None, store: Store, jobs: int
+) -> Iterator[tuple[Cell, Row]]:
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    pool = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    needed = _whole_networks(cells, preset, parts=jobs)
+    for _ in pool(delayed(_in_worker)(threads, one.train, task, store) for one in needed):
+        pass  # all of them before the cells, so that no two cells train the same one
+    # Large sets go first, so that no single one is left running alone at the end.
+    order = sorted(cells, key=lambda cell: -(cell.size or 10**9))
+    yield from pool(delayed(_in_worker)(threads, _cell_and_row, c, task, preset, folder, store) for c in order)
 
 
 def _in_worker(threads: int, function: Callable[..., T], *arguments: Any) -> T:
@@ -229,8 +248,8 @@ def _in_worker(threads: int, function: Callable[..., T], *arguments: Any) -> T:
     return function(*arguments)
 
 
-def _row_and_cell(cell: Cell, task: GraphTask, preset: Preset, folder: Path | None, store: Store) -> tuple[Row, Cell]:
-    return run_cell(cell, task, preset, folder, store), cell
+def _cell_and_row(cell: Cell, task: GraphTask, preset: Preset, folder: Path | None, store: Store) -> tuple[Cell, Row]:
+    return cell, run_cell(cell, task, preset, folder, store)
 
 
 @dataclass(frozen=True)
@@ -289,7 +308,7 @@ def _finished(
                 and len(row["evaluation"]["per_seed"]) == cell.eval_seeds
             )
             table_rows([row])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, ZeroDivisionError):
             raise FileFormatError(f"{there[cell.stem]} is damaged: remove it, and --resume makes it anew") from None
         if not same:
             raise InputError(

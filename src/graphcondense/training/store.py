@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -15,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_safetensors
 from torch import Tensor
 
+from graphcondense.errors import GraphcondenseError
 from graphcondense.files import write_aside
 from graphcondense.graphs import GraphStore
 from graphcondense.models import Network, Parameters
@@ -71,7 +73,7 @@ class Store:
             for place, seed in enumerate(part):
                 entries[seed] = _entry(trained, place, seconds)
                 self._keep(keys[seed], entries[seed])
-        return _joined(network, [entries[seed] for seed in seeds])
+        return _joined(network, [entries[seed] for seed in seeds], graphs.x.device)
 
     def _recall(self, key: str, network: Network) -> _Entry | None:
         return self._entries.get(key)
@@ -100,7 +102,8 @@ class FolderStore(Store):
         super()._keep(key, entry)
         facts = {"val_score": entry.val_score, "best_epoch": entry.best_epoch, "seconds": entry.seconds}
         tensors = {name: value.contiguous() for name, value in (entry.weights | entry.statistics).items()}
-        write_aside(self._path(key), to_safetensors(tensors, {_KEY: json.dumps(facts)}))
+        with suppress(GraphcondenseError):  # a cache that cannot be written costs time and nothing else
+            write_aside(self._path(key), to_safetensors(tensors, {_KEY: json.dumps(facts)}))
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{key}.safetensors"
@@ -110,6 +113,7 @@ def fingerprint(network: Network, graphs: GraphStore, val: GraphStore, recipe: R
     """What decides a trained network apart from its seed, as a short name."""
     digest = hashlib.sha256()
     for store in (graphs, val):
+        digest.update(str(store.directed).encode())
         for tensor in (store.x, store.edge_index, store.node_ptr, store.y):
             digest.update(str((tuple(tensor.shape), tensor.dtype)).encode())
             digest.update(tensor.detach().cpu().contiguous().view(-1).numpy().data)
@@ -143,9 +147,9 @@ def _entry(trained: TrainedNetworks, place: int, seconds: float) -> _Entry:
     return _Entry(own(trained.weights), own(trained.statistics), score, epoch, seconds)
 
 
-def _joined(network: Network, entries: Sequence[_Entry]) -> TrainedNetworks:
+def _joined(network: Network, entries: Sequence[_Entry], device: torch.device) -> TrainedNetworks:
     def stacked(parts: Sequence[Parameters]) -> Parameters:
-        return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+        return {name: torch.cat([part[name].to(device) for part in parts]) for name in parts[0]}
 
     scores: Tensor = torch.tensor([entry.val_score for entry in entries], dtype=torch.float64)
     epochs = torch.tensor([entry.best_epoch for entry in entries])
