@@ -153,6 +153,22 @@ class GraphStore:
             directed=self.directed,
         )
 
+    def induced(self, nodes: Tensor) -> GraphStore:
+        """The subgraph of ``nodes`` (of a store with one graph whose ``y`` has a label a node), in that order."""
+        place = torch.full((self.x.shape[0],), -1, dtype=torch.long, device=self.x.device)
+        place[nodes] = torch.arange(len(nodes), device=self.x.device)
+        edges = place[self.edge_index]
+        edges = edges[:, (edges >= 0).all(0)]
+        order = torch.argsort(edges[0] * len(nodes) + edges[1])
+        return GraphStore(
+            x=self.x[nodes],
+            edge_index=edges[:, order],
+            node_ptr=torch.tensor([0, len(nodes)]),
+            edge_ptr=torch.tensor([0, edges.shape[1]]),
+            y=self.y[nodes],
+            directed=self.directed,
+        )
+
     def to(self, device: torch.device | str) -> GraphStore:
         """The same graphs on another device."""
         arrays = {k: getattr(self, k).to(device) for k in ("x", "edge_index", "node_ptr", "edge_ptr", "y")}

@@ -24,7 +24,7 @@ class Split:
     def __post_init__(self) -> None:
         for name in ("train", "val", "test"):
             if getattr(self, name).numel() == 0:
-                raise InputError(f"the {name} split has no graph: give it at least one, or let us split the data")
+                raise InputError(f"the {name} split is empty: give it at least one, or let us split the data")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,3 +93,79 @@ class GraphTask:
     def train_class_counts(self) -> Tensor:
         """Training graphs of each class, ``num_classes``."""
         return torch.bincount(self.train.y, minlength=self.num_classes)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NodeTask:
+    """Node classification: one graph, a label a node.
+
+    Args:
+        name: what the dataset is called.
+        graph: the graph; ``graph.y`` has the labels of its nodes, 0 to ``num_classes - 1``, or -1 for none.
+        split: which nodes are for training, validation and test.
+        num_classes: number of classes.
+        inductive: whether nodes that are not for training, and their edges, are hidden until they are asked for.
+            Otherwise (transductive) the whole graph is seen from the start, and only labels are hidden.
+        metric: ``"accuracy"``.
+        class_names: the labels as they were before they became 0 to ``num_classes - 1``.
+        notes: what was changed or assumed on the way in, one line each, for the user to read.
+        source: what to give ``load`` to have the dataset again; empty for a graph that came from Python.
+    """
+
+    name: str
+    graph: GraphStore
+    split: Split
+    num_classes: int
+    inductive: bool = False
+    metric: str = "accuracy"
+    class_names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        check_choice("metric", self.metric, ("accuracy",))
+
+    def __repr__(self) -> str:
+        parts = f"{len(self.split.train)}/{len(self.split.val)}/{len(self.split.test)} of {self.num_nodes:,} nodes"
+        kind = "inductive" if self.inductive else "transductive"
+        return f"NodeTask({self.name}, {kind}, {parts}, {self.num_features} features, {self.num_classes} classes)"
+
+    @property
+    def num_nodes(self) -> int:
+        """Nodes of the whole graph."""
+        return int(self.graph.x.shape[0])
+
+    @property
+    def num_features(self) -> int:
+        """Width of a node's feature row."""
+        return self.graph.num_features
+
+    @property
+    def num_outputs(self) -> int:
+        """Outputs of a network: one a class."""
+        return self.num_classes
+
+    @cached_property
+    def train(self) -> tuple[GraphStore, Tensor]:
+        """The graph that training sees, and the places of the training nodes in it."""
+        if not self.inductive:
+            return self.graph, self.split.train
+        return self.graph.induced(self.split.train), torch.arange(len(self.split.train))
+
+    @cached_property
+    def val(self) -> tuple[GraphStore, Tensor]:
+        """The graph that validation sees (inductive: training and validation nodes), and the validation nodes in it."""
+        if not self.inductive:
+            return self.graph, self.split.val
+        seen = torch.cat([self.split.train, self.split.val])
+        return self.graph.induced(seen), torch.arange(len(self.split.train), len(seen))
+
+    @property
+    def test(self) -> tuple[GraphStore, Tensor]:
+        """The whole graph, and the test nodes in it."""
+        return self.graph, self.split.test
+
+    @cached_property
+    def train_class_counts(self) -> Tensor:
+        """Training nodes of each class, ``num_classes``."""
+        return torch.bincount(self.graph.y[self.split.train], minlength=self.num_classes)

@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-from graphcondense.matching import Matcher
+from graphcondense.matching import Gradients
 from graphcondense.models import Parameters
-from graphcondense.synthetic import DenseBatch
 
-Graphs = Callable[[], DenseBatch]
+Graphs = Callable[[], Any]
+
+
+class Draws(Protocol):
+    """A network as the schedule needs it."""
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the weights, in order."""
+
+    def draw(self, source: torch.Generator) -> Parameters:
+        """Fresh weights, each ``1 x ...``."""
+
+
+class Matches(Protocol):
+    """A matcher as the schedule needs it: for graphs or for nodes."""
+
+    @property
+    def network(self) -> Draws:
+        """Whose weights are drawn."""
+
+    def of_synthetic(self, theta: Parameters, batch: Any, y: Tensor, graph_weights: Tensor, /) -> Gradients:
+        """Gradients of learned graphs or nodes."""
 
 
 class FreshWeights:
@@ -22,7 +44,7 @@ class FreshWeights:
         source: random numbers.
     """
 
-    def __init__(self, matcher: Matcher, source: torch.Generator) -> None:
+    def __init__(self, matcher: Matches, source: torch.Generator) -> None:
         self.matcher, self.source = matcher, source
 
     def at(self, iteration: int, graphs: Graphs, labels: Tensor) -> Parameters:
@@ -47,7 +69,7 @@ class TrainedWeights(FreshWeights):
         rate: Adam's rate for them.
     """
 
-    def __init__(self, matcher: Matcher, source: torch.Generator, outer: int, inner: int, rate: float) -> None:
+    def __init__(self, matcher: Matches, source: torch.Generator, outer: int, inner: int, rate: float) -> None:
         super().__init__(matcher, source)
         self.outer, self.inner, self.rate = outer, inner, rate
         self._weights: Parameters = {}
@@ -62,7 +84,7 @@ class TrainedWeights(FreshWeights):
             self._train(self._optimiser, graphs(), labels)
         return self._weights
 
-    def _train(self, optimiser: torch.optim.Optimizer, batch: DenseBatch, labels: Tensor) -> None:
+    def _train(self, optimiser: torch.optim.Optimizer, batch: Any, labels: Tensor) -> None:
         mean = torch.full(labels.shape, 1 / labels.numel())
         for _ in range(self.inner):
             gradients = self.matcher.of_synthetic(self._weights, batch, labels, mean)

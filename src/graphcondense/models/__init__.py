@@ -2,6 +2,7 @@
 
 from graphcondense.models.kinds import KINDS, Parameters
 from graphcondense.models.network import NORMS, POOLINGS, Network, NetworkConfig
-from graphcondense.models.views import GraphBatch
+from graphcondense.models.nodes import NodeNetwork
+from graphcondense.models.views import GraphBatch, Rows
 
-__all__ = ["KINDS", "NORMS", "POOLINGS", "GraphBatch", "Network", "NetworkConfig", "Parameters"]
+__all__ = ["KINDS", "NORMS", "POOLINGS", "GraphBatch", "Network", "NetworkConfig", "NodeNetwork", "Parameters", "Rows"]

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import torch
 from torch import Tensor
 
-from graphcondense.models.views import GraphBatch
+from graphcondense.models.views import Rows
 
 Parameters = dict[str, Tensor]
 
@@ -42,7 +42,7 @@ def linear_slots(name: str, fan_in: int, fan_out: int, bias: bool = True) -> dic
     return slots
 
 
-def apply_linear(batch: GraphBatch, weights: Parameters, name: str, h: Tensor, level: int) -> Tensor:
+def apply_linear(batch: Rows, weights: Parameters, name: str, h: Tensor, level: int) -> Tensor:
     """A linear layer on the rows of ``level``."""
     return batch.add_bias(batch.linear(h, weights[f"{name}.weight"], level), weights[f"{name}.bias"], level)
 
@@ -56,7 +56,7 @@ class GCN:
         """Weights of layer ``layer`` (from 1)."""
         return {f"conv{layer}.weight": glorot(fan_in, fan_out), f"conv{layer}.bias": zeros(fan_out)}
 
-    def convolve(self, weights: Parameters, batch: GraphBatch, h: Tensor | None, layer: int) -> Tensor:
+    def convolve(self, weights: Parameters, batch: Rows, h: Tensor | None, layer: int) -> Tensor:
         """Propagate and transform; the first layer's propagation does not depend on weights, so the batch keeps it."""
         weight = weights[f"conv{layer}.weight"]
         if h is None:
@@ -81,7 +81,7 @@ class GIN:
             f"conv{layer}.second", fan_out, fan_out
         )
 
-    def convolve(self, weights: Parameters, batch: GraphBatch, h: Tensor | None, layer: int) -> Tensor:
+    def convolve(self, weights: Parameters, batch: Rows, h: Tensor | None, layer: int) -> Tensor:
         """The perceptron of node plus neighbours; its first product comes before the sum, where there are less rows."""
         weight = weights[f"conv{layer}.first.weight"]
         if h is None:
@@ -107,7 +107,7 @@ class SAGE:
         neighbours = linear_slots(f"conv{layer}.neighbours", fan_in, fan_out)
         return neighbours | linear_slots(f"conv{layer}.own", fan_in, fan_out, bias=False)
 
-    def convolve(self, weights: Parameters, batch: GraphBatch, h: Tensor | None, layer: int) -> Tensor:
+    def convolve(self, weights: Parameters, batch: Rows, h: Tensor | None, layer: int) -> Tensor:
         """Transformed node plus transformed mean of the neighbours."""
         of_neighbours, of_own = weights[f"conv{layer}.neighbours.weight"], weights[f"conv{layer}.own.weight"]
         if h is None:
@@ -132,7 +132,7 @@ class MLP:
         """Weights of layer ``layer`` (from 1)."""
         return linear_slots(f"conv{layer}", fan_in, fan_out)
 
-    def convolve(self, weights: Parameters, batch: GraphBatch, h: Tensor | None, layer: int) -> Tensor:
+    def convolve(self, weights: Parameters, batch: Rows, h: Tensor | None, layer: int) -> Tensor:
         """A linear layer."""
         return apply_linear(batch, weights, f"conv{layer}", batch.features(0, 0) if h is None else h, 0)
 
@@ -152,7 +152,7 @@ class SGC:
         """The one hidden weight."""
         return linear_slots("hidden", fan_in, fan_out)
 
-    def convolve(self, weights: Parameters, batch: GraphBatch, h: Tensor | None, layer: int) -> Tensor:
+    def convolve(self, weights: Parameters, batch: Rows, h: Tensor | None, layer: int) -> Tensor:
         """Propagated features, transformed."""
         return apply_linear(batch, weights, "hidden", batch.features(self.steps, self.steps), self.steps)
 

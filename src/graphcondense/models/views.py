@@ -7,10 +7,10 @@ from typing import Protocol
 from torch import Tensor
 
 
-class GraphBatch(Protocol):
-    """Graphs as networks see them; ``level`` counts the layers that a row has been through.
+class Rows(Protocol):
+    """Nodes as layers see them; ``level`` counts the layers that a row has been through.
 
-    Shapes are the batch's own business; see ``SparseBatch`` and ``DenseBatch``.
+    Shapes are the batch's own business; see ``SparseBatch``, ``DenseBatch``, ``NodeBatch`` and ``DenseNodes``.
     """
 
     def features(self, steps: int, level: int) -> Tensor:
@@ -27,6 +27,10 @@ class GraphBatch(Protocol):
 
     def add_bias(self, h: Tensor, bias: Tensor, level: int) -> Tensor:
         """Rows plus bias, ``R x out``."""
+
+
+class GraphBatch(Rows, Protocol):
+    """Graphs as networks see them: nodes that can be pooled and normalised."""
 
     def pool(self, h: Tensor, how: str, level: int) -> Tensor:
         """Mean or sum of each graph's node rows."""

@@ -1,16 +1,24 @@
 """The learned side: Bernoulli structure, synthetic graphs, and the condensed result with its file."""
 
-from graphcondense.synthetic.condensed import CondensedDataset, density, json_safe, summary
+from graphcondense.synthetic.condensed import CondensedDataset, CondensedGraph, density, json_safe, summary
 from graphcondense.synthetic.dense import DenseBatch, normalise_dense
 from graphcondense.synthetic.file import payload_bytes
 from graphcondense.synthetic.graphs import SyntheticGraphs
+from graphcondense.synthetic.nodes import DenseNodes, Discrete, FromFeatures, NodeStructure, NoStructure, SyntheticNodes
 from graphcondense.synthetic.structure import BernoulliStructure
 
 __all__ = [
     "BernoulliStructure",
     "CondensedDataset",
+    "CondensedGraph",
     "DenseBatch",
+    "DenseNodes",
+    "Discrete",
+    "FromFeatures",
+    "NoStructure",
+    "NodeStructure",
     "SyntheticGraphs",
+    "SyntheticNodes",
     "density",
     "json_safe",
     "normalise_dense",

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from graphcondense.graphs import GraphStore
+from graphcondense.errors import FileFormatError
+from graphcondense.graphs import GraphStore, pointers
 from graphcondense.synthetic import file
 
 
@@ -66,7 +67,9 @@ class CondensedDataset:
     @staticmethod
     def load(path: str | Path) -> CondensedDataset:
         """Read a file that :meth:`save` wrote; everything in it is checked."""
-        graphs, header = file.read(Path(path))
+        graphs, header, _ = file.read(Path(path))
+        if header["task"] != "graph":
+            raise FileFormatError(f"{path} holds a condensed graph of a node task: load it with gc.CondensedGraph.load")
         return CondensedDataset(graphs, header["num_classes"], header["metric"], header["info"])
 
     def __repr__(self) -> str:
@@ -74,6 +77,90 @@ class CondensedDataset:
         return (
             f"CondensedDataset({name}, {len(self)} graphs, {int(self.graphs.num_nodes.sum())} nodes, "
             f"{int(self.graphs.num_edges.sum())} edges, {self.num_bytes:,} bytes)"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CondensedGraph:
+    """One small graph with labelled nodes that stands for a large one.
+
+    Args:
+        graph: the graph; ``graph.y`` has a label a node.
+        num_classes: number of classes.
+        weights: of the edges, in their order, where they have any; edges are 0/1 otherwise.
+        metric: how the dataset it stands for is scored.
+        info: where it came from: dataset, method, settings, seed, versions. Plain JSON values only.
+        history: what each iteration reported, one dict each. Not written into the file.
+    """
+
+    graph: GraphStore
+    num_classes: int
+    weights: Tensor | None = None
+    metric: str = "accuracy"
+    info: dict[str, Any] = field(default_factory=dict)
+    history: list[dict[str, float]] = field(default_factory=list, repr=False)
+
+    @staticmethod
+    def from_adjacency(
+        adjacency: Tensor, x: Tensor, labels: Tensor, num_classes: int, weighted: bool
+    ) -> CondensedGraph:
+        """From a dense adjacency, ``n x n``; ``[i, j]`` is the edge from ``j`` to ``i``."""
+        target, source = adjacency.nonzero(as_tuple=True)  # sorted by target and source
+        edges = torch.stack([source, target])
+        graph = GraphStore(x, edges, torch.tensor([0, len(x)]), pointers(torch.tensor([edges.shape[1]])), labels)
+        return CondensedGraph(graph, num_classes, adjacency[target, source] if weighted else None)
+
+    def __len__(self) -> int:
+        return int(self.graph.x.shape[0])
+
+    @property
+    def labels(self) -> Tensor:
+        """Label of each node."""
+        return self.graph.y
+
+    @property
+    def adjacency(self) -> Tensor:
+        """Dense, ``n x n``."""
+        dense = self.graph.x.new_zeros(len(self), len(self))
+        source, target = self.graph.edge_index
+        dense[target, source] = 1.0 if self.weights is None else self.weights
+        return dense
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the file that :meth:`save` writes, all of it."""
+        return len(file.serialise(self.graph, self._header, self.weights))
+
+    @property
+    def _header(self) -> dict[str, Any]:
+        return {"num_classes": self.num_classes, "metric": self.metric, "info": self.info, "task": "node"}
+
+    def to_pyg(self) -> Data:
+        """The graph as a PyG object with a label a node, all of them for training."""
+        data = Data(x=self.graph.x.clone(), edge_index=self.graph.edge_index.clone(), y=self.graph.y.clone())
+        if self.weights is not None:
+            data.edge_weight = self.weights.clone()
+        data.train_mask = torch.ones(len(self), dtype=torch.bool)
+        return data
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write one ``.safetensors`` file; the same graph and info always give the same bytes."""
+        return file.write(Path(path), self.graph, self._header, self.weights, force=force)
+
+    @staticmethod
+    def load(path: str | Path) -> CondensedGraph:
+        """Read a file that :meth:`save` wrote; everything in it is checked."""
+        graph, header, weights = file.read(Path(path))
+        if header["task"] != "node":
+            raise FileFormatError(
+                f"{path} holds condensed graphs of a graph task: load it with gc.CondensedDataset.load"
+            )
+        return CondensedGraph(graph, header["num_classes"], weights, header["metric"], header["info"])
+
+    def __repr__(self) -> str:
+        return (
+            f"CondensedGraph({self.info.get('dataset', '?')}, {len(self)} nodes, {int(self.graph.num_edges.sum())} "
+            f"edges, {self.num_bytes:,} bytes)"
         )
 
 

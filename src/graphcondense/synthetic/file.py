@@ -22,6 +22,7 @@ from graphcondense.metrics import METRICS
 FORMAT = 1
 _KEY = "graphcondense"  # one key only: safetensors does not keep the order of several
 _FIELDS = {"structure", "x", "labels", "num_nodes"}
+_WEIGHTS = "weights"  # of the edges, in the order of unpack_structure; only where edges have weights
 
 
 # What the rest of the package reads of the free-form info, and what it must look like if it is there.
@@ -93,8 +94,14 @@ def _row_start(row: Tensor, n: Tensor) -> Tensor:
     return row * n - row * (row + 1) // 2
 
 
-def serialise(graphs: GraphStore, header: dict[str, Any]) -> bytes:
-    """The file's content; the same graphs and header always give the same bytes."""
+def serialise(graphs: GraphStore, header: dict[str, Any], weights: Tensor | None = None) -> bytes:
+    """The file's content; the same graphs and header always give the same bytes.
+
+    Args:
+        graphs: the graphs; for a node task one, with a label a node.
+        header: everything else, as plain JSON values.
+        weights: of the edges, sorted by target and source, where they have any.
+    """
     graphs = graphs.to("cpu")
     meta = {"format": FORMAT, "directed": graphs.directed, **header}
     tensors = {
@@ -103,21 +110,25 @@ def serialise(graphs: GraphStore, header: dict[str, Any]) -> bytes:
         "labels": graphs.y.contiguous() if graphs.y.is_floating_point() else graphs.y.int(),
         "num_nodes": graphs.num_nodes.int(),
     }
+    if weights is not None:
+        tensors[_WEIGHTS] = weights.float().contiguous()
     blob: bytes = to_safetensors(tensors, {_KEY: json.dumps(meta, sort_keys=True, allow_nan=False)})
     return blob
 
 
-def write(path: Path, graphs: GraphStore, header: dict[str, Any], *, force: bool = False) -> Path:
+def write(
+    path: Path, graphs: GraphStore, header: dict[str, Any], weights: Tensor | None = None, *, force: bool = False
+) -> Path:
     """Write ``graphs`` to ``path``, all or nothing."""
     if path.suffix != ".safetensors":
         raise InputError(f"path={str(path)!r} must end in .safetensors")
     if path.exists() and not force:
         raise WouldOverwriteError(f"{path} exists: choose another name, or overwrite it with force=True (--force)")
-    return write_aside(path, serialise(graphs, header))
+    return write_aside(path, serialise(graphs, header, weights))
 
 
-def read(path: Path) -> tuple[GraphStore, dict[str, Any]]:
-    """Read and check a condensed file: the graphs, and the header that was written with them."""
+def read(path: Path) -> tuple[GraphStore, dict[str, Any], Tensor | None]:
+    """Read and check a condensed file: the graphs, the header that was written with them, and weights of edges."""
     if not path.is_file():
         raise MissingDataError(f"{path} is not there: give the path of a condensed .safetensors file")
     try:
@@ -126,9 +137,9 @@ def read(path: Path) -> tuple[GraphStore, dict[str, Any]]:
             if _KEY not in metadata:
                 raise FileFormatError(f"{path} is a safetensors file, but not one that graphcondense wrote")
             meta = _parse_header(path, metadata[_KEY])
-            if set(stream.keys()) != _FIELDS:
+            if set(stream.keys()) - {_WEIGHTS} != _FIELDS:
                 raise FileFormatError(f"{path} is damaged: it holds {sorted(stream.keys())}, not {sorted(_FIELDS)}")
-            tensors = {key: stream.get_tensor(key) for key in _FIELDS}
+            tensors = {key: stream.get_tensor(key) for key in stream.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
         raise FileFormatError(f"{path} is not a condensed file (or is damaged): {error}") from None
     _check_tensors(path, tensors, meta)
@@ -138,7 +149,12 @@ def read(path: Path) -> tuple[GraphStore, dict[str, Any]]:
         raise FileFormatError(f"{path} is damaged: structure with an edge from a node to itself")
     labels = tensors["labels"] if tensors["labels"].is_floating_point() else tensors["labels"].long()
     graphs = GraphStore(tensors["x"], edge_index, pointers(num_nodes), pointers(edge_counts), labels, meta["directed"])
-    return graphs, {key: meta[key] for key in ("num_classes", "metric", "info")}
+    weights = tensors.get(_WEIGHTS)
+    if weights is not None and (
+        weights.dtype != torch.float32 or weights.shape != edge_index.shape[1:] or not bool((weights > 0).all())
+    ):
+        raise FileFormatError(f"{path} is damaged: weights that do not fit the edges")
+    return graphs, {key: meta[key] for key in ("num_classes", "metric", "info", "task")}, weights
 
 
 def _parse_header(path: Path, text: str) -> dict[str, Any]:
@@ -148,10 +164,13 @@ def _parse_header(path: Path, text: str) -> dict[str, Any]:
         raise FileFormatError(f"{path} is damaged: its header is not JSON") from None
     if not isinstance(meta, dict):
         raise FileFormatError(f"{path} is damaged: its header is not a JSON object")
+    meta.setdefault("task", "graph")
     if type(meta.get("format")) is not int or meta["format"] != FORMAT:
         raise FileFormatError(
             f"{path} has format {meta.get('format')!r}; this version reads {FORMAT}: update graphcondense"
         )
+    if meta["task"] not in ("graph", "node"):
+        raise FileFormatError(f"{path} is of a task {meta['task']!r} that this version does not know: update it")
     kinds = {"directed": bool, "num_classes": int, "metric": str, "info": dict}
     for key, kind in kinds.items():
         if type(meta.get(key)) is not kind:
@@ -190,7 +209,10 @@ def _check_tensors(path: Path, tensors: dict[str, Tensor], meta: dict[str, Any])
     need(
         unused == 0 or int(structure[-1]) & ((1 << unused) - 1) == 0, "structure with bits after the last pair of nodes"
     )
-    need(labels.shape[:1] == num_nodes.shape, "labels and node counts disagree")
+    if meta["task"] == "node":
+        need(num_nodes.numel() == 1, "a node task with several graphs")
+    labelled = x.shape[0] if meta["task"] == "node" else num_nodes.numel()
+    need(labels.shape[:1] == (labelled,), "labels and node counts disagree")
     if labels.is_floating_point():
         need(
             labels.dtype == torch.float32 and labels.shape[1:] == (meta["num_classes"],), "soft labels of a wrong shape"

@@ -1,0 +1,343 @@
+"""Condensers of one large graph whose nodes are classified."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from graphcondense.errors import GraphcondenseError, InputError, check_at_least, check_choice, check_count
+from graphcondense.machine import keep_freed_memory
+from graphcondense.matching import DISTANCES, NodeMatcher, sparsity
+from graphcondense.methods.base import versions
+from graphcondense.methods.callbacks import Callback, Callbacks
+from graphcondense.methods.weights import FreshWeights, TrainedWeights
+from graphcondense.models import NetworkConfig, NodeNetwork
+from graphcondense.real import RealNodes
+from graphcondense.seeding import generator
+from graphcondense.synthetic import (
+    CondensedGraph,
+    DenseNodes,
+    Discrete,
+    FromFeatures,
+    NodeStructure,
+    NoStructure,
+    SyntheticNodes,
+    json_safe,
+)
+from graphcondense.tasks import NodeTask
+
+STRUCTURES = ("bernoulli", "none", "features")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeMethod(ABC):
+    """A way to make a small graph stand for a large one.
+
+    Args:
+        nodes: nodes of the small graph; or give ``ratio``.
+        ratio: nodes of the small graph over those of the graph that training sees.
+        seed: decides everything that is drawn.
+    """
+
+    name: ClassVar[str]
+    nodes: int | None = None
+    ratio: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_count("seed", self.seed, minimum=0)
+        if (self.nodes is None) == (self.ratio is None):
+            raise InputError(f"nodes={self.nodes!r} and ratio={self.ratio!r}: give one of the two")
+        if self.nodes is not None:
+            check_count("nodes", self.nodes)
+        if self.ratio is not None:
+            check_at_least("ratio", self.ratio, 0)
+            if not 0 < self.ratio <= 1:
+                raise InputError(f"ratio={self.ratio!r} must be above 0 and at most 1")
+
+    def budget(self, task: NodeTask) -> int:
+        """Nodes of the small graph."""
+        if self.nodes is not None:
+            return self.nodes
+        assert self.ratio is not None
+        return max(1, round(self.ratio * task.train[0].x.shape[0]))
+
+    def class_sizes(self, task: NodeTask) -> list[int]:
+        """Nodes of each class: in the proportion of the training nodes, at least one of each class that has any."""
+        counts, budget = task.train_class_counts, self.budget(task)
+        present = counts > 0
+        if budget < int(present.sum()):
+            raise InputError(f"nodes={budget} are fewer than the {int(present.sum())} classes: give each one at least")
+        if budget > int(counts.sum()):
+            raise InputError(f"nodes={budget} are more than the {int(counts.sum())} training nodes: use fewer")
+        exact = counts.double() / counts.sum() * budget
+        sizes = torch.maximum(exact.floor().long(), present.long())
+        while int(sizes.sum()) != budget:  # the largest remainder first, never below one or above what there is
+            gap = exact - sizes
+            if int(sizes.sum()) < budget:
+                sizes[int(gap.masked_fill(sizes >= counts, -math.inf).argmax())] += 1
+            else:
+                sizes[int(gap.masked_fill(sizes <= present.long(), math.inf).argmin())] -= 1
+        return [int(size) for size in sizes]
+
+    def check(self, task: NodeTask) -> None:
+        """Raise if ``task`` cannot give what the settings ask for."""
+        self.class_sizes(task)
+
+    def condense(self, task: NodeTask, callbacks: Sequence[Callback] = ()) -> CondensedGraph:
+        """The condensed graph, with all settings and what it came from in ``info``."""
+        if not isinstance(task, NodeTask):
+            raise InputError(f"task={type(task).__name__} must be a node task: make one with gc.node_task(data)")
+        self.check(task)
+        keep_freed_memory()
+        made, history = self._condense(task, callbacks)
+        seen = task.train[0]
+        info = {
+            "dataset": task.name,
+            "method": self.name,
+            "settings": asdict(self),
+            "classes": list(task.class_names),
+            "source": task.source,
+            "inductive": task.inductive,
+            "original_nodes": int(seen.x.shape[0]),
+            "original_edges": int(seen.num_edges.sum()),
+            "original_bytes": 4 * seen.x.numel() + 4 * len(seen.y) + 8 * int(seen.num_edges.sum()),
+            "iterations": len(history),
+            "last": history[-1] if history else {},
+            "versions": versions(),
+        }
+        return replace(made, info=json_safe(info), history=history)
+
+    @abstractmethod
+    def _condense(self, task: NodeTask, callbacks: Sequence[Callback]) -> tuple[CondensedGraph, list[dict[str, float]]]:
+        """The graph, and what each iteration measured."""
+
+
+def choose_nodes(task: NodeTask, sizes: Sequence[int], source: torch.Generator) -> Tensor:
+    """Places of random training nodes in the graph that training sees, class after class."""
+    graph, train = task.train
+    labels = graph.y[train]
+    chosen = []
+    for label, size in enumerate(sizes):
+        members = train[labels == label]
+        chosen.append(members[torch.randperm(len(members), generator=source)[:size]])
+    return torch.cat(chosen)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeDosCond(NodeMethod):
+    """Condense by one-step gradient matching.
+
+    Args:
+        network: the network whose gradients are matched, drawn afresh each iteration.
+        structure: ``"bernoulli"`` (0/1 edges), ``"none"`` (features alone), or ``"features"`` (weights read off the
+            features, as GCond's).
+        iterations: matching steps.
+        distance: ``"relative-squared"``, ``"cosine"`` or ``"layerwise-cosine"``.
+        feature_rate: Adam's rate for the features.
+        structure_rate: Adam's rate for the structure.
+        restart_at: iteration at which the optimisers restart with a tenth of their rates; ``None`` for never.
+        final_temperature: where the temperature ends; it starts at 1 and falls geometrically.
+        annealing: iterations until it gets there.
+        sparsity_weight: weight of the sparsity regulariser.
+        norm_weight: weight of the norm term of Theorem 2.
+        horizon: T of that term.
+        logit_strength: logit of an absent edge at the start is minus this.
+        threshold: weights below it are left out of a weighted result.
+    """
+
+    name: ClassVar[str] = "doscond"
+    network: NetworkConfig = NetworkConfig(hidden=256, layers=2)
+    structure: str = "bernoulli"
+    iterations: int = 1000
+    distance: str = "relative-squared"
+    feature_rate: float = 1e-3
+    structure_rate: float = 1e-2
+    restart_at: int | None = None
+    final_temperature: float = 0.01
+    annealing: int = 200
+    sparsity_weight: float = 0.1
+    norm_weight: float = 0.0
+    horizon: int = 500
+    logit_strength: float = 5.0
+    threshold: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for argument in ("iterations", "annealing", "horizon"):
+            check_count(argument, getattr(self, argument))
+        for argument in ("feature_rate", "structure_rate", "sparsity_weight", "norm_weight", "logit_strength"):
+            check_at_least(argument, getattr(self, argument), 0)
+        check_choice("structure", self.structure, STRUCTURES)
+        check_choice("distance", self.distance, DISTANCES)
+        if not isinstance(self.network, NetworkConfig):
+            raise InputError(f"network={self.network!r} must be a NetworkConfig, e.g. NetworkConfig('sgc')")
+
+    def temperature(self, iteration: int) -> float:
+        """Temperature of the binary concrete distribution at ``iteration`` (from 0)."""
+        return float(max(self.final_temperature, self.final_temperature ** (iteration / self.annealing)))
+
+    def weights(self, matcher: NodeMatcher, source: torch.Generator) -> FreshWeights:
+        """At which weights gradients are matched."""
+        return FreshWeights(matcher, source)
+
+    def turns(self, iteration: int) -> tuple[bool, bool]:
+        """Whether features and structure move in ``iteration``."""
+        return True, True
+
+    def _condense(self, task: NodeTask, callbacks: Sequence[Callback]) -> tuple[CondensedGraph, list[dict[str, float]]]:
+        run = NodeCondensation(self, task)
+        hooks, history = Callbacks(callbacks), []
+        hooks.on_start(self.iterations)
+        for iteration in range(self.iterations):
+            history.append(run.step(iteration))
+            hooks.on_iteration(iteration + 1, history[-1])
+        hooks.on_end()
+        return run.result(), history
+
+
+class NodeCondensation:
+    """A run of :class:`NodeDosCond`, iteration by iteration."""
+
+    def __init__(self, settings: NodeDosCond, task: NodeTask) -> None:
+        self.settings = settings
+        graph, train = task.train
+        labels = graph.y[train]
+        start = choose_nodes(task, settings.class_sizes(task), generator(settings.seed, "start"))
+        x = graph.x[start]
+        self.synthetic = SyntheticNodes(x, graph.y[start], task.num_classes, self._structure(x))
+        density = self.synthetic.structure.density()
+        self.start_density = 0.0 if density is None else float(density.detach())
+        self.network = NodeNetwork(settings.network, task.num_features, task.num_outputs)
+        counts = task.train_class_counts.float()
+        self.matcher = NodeMatcher(self.network, DISTANCES[settings.distance], counts / counts.sum())
+        members = [train[labels == label] for label in range(task.num_classes)]
+        nodes = RealNodes(graph, self.network.propagation)
+        self.batch = nodes.batch(torch.cat(members), self.network.levels, [len(part) for part in members])
+        self.weights = settings.weights(self.matcher, generator(settings.seed, "theta"))
+        self.noise = generator(settings.seed, "structure noise")
+        self.optimisers = self._fresh_optimisers(1.0)
+
+    def _structure(self, x: Tensor) -> NodeStructure:
+        settings = self.settings
+        if settings.structure == "none":
+            return NoStructure()
+        if settings.structure == "features":
+            return FromFeatures(x.shape[1], generator(settings.seed, "structure"), settings.threshold)
+        return Discrete(x.new_zeros(len(x), len(x)), settings.logit_strength)
+
+    def _fresh_optimisers(self, factor: float) -> list[torch.optim.Optimizer | None]:
+        learned = ([self.synthetic.x], self.synthetic.structure.learned)
+        rates = (self.settings.feature_rate, self.settings.structure_rate)
+        return [
+            torch.optim.Adam(tensors, rate * factor, fused=True) if tensors and rate else None
+            for tensors, rate in zip(learned, rates, strict=True)
+        ]
+
+    def _adjacency(self, iteration: int) -> Tensor:
+        return self.synthetic.structure.sample(self.synthetic.x, self.settings.temperature(iteration), self.noise)
+
+    def _dense(self, iteration: int) -> DenseNodes:
+        return DenseNodes(self._adjacency(iteration), self.synthetic.x, self.network.propagation)
+
+    @torch.no_grad()
+    def _for_training(self, iteration: int) -> DenseNodes:
+        return self._dense(iteration)
+
+    def step(self, iteration: int) -> dict[str, float]:
+        """Iteration ``iteration`` (from 0); what it measured."""
+        settings, synthetic = self.settings, self.synthetic
+        if iteration == settings.restart_at:
+            self.optimisers = self._fresh_optimisers(0.1)
+        theta = self.weights.at(iteration, lambda: self._for_training(iteration), synthetic.labels.unsqueeze(0))
+        real = self.matcher.real(theta, self.batch)
+        batch = self._dense(iteration)
+        gap, _ = self.matcher.synthetic(theta, batch, synthetic.labels, synthetic.class_weights, real)
+        loss = gap
+        density = synthetic.structure.density()
+        if density is not None and settings.sparsity_weight and settings.structure_rate:
+            loss = loss + settings.sparsity_weight * sparsity(density, self.start_density)
+        with torch.set_grad_enabled(settings.norm_weight > 0):
+            bound = second_node_term(batch, synthetic.num_classes, settings.horizon, settings.network.layers)
+        if settings.norm_weight:
+            loss = loss + settings.norm_weight * bound
+        if not math.isfinite(float(loss.detach())):
+            raise GraphcondenseError(
+                f"the loss is {float(loss.detach())} at iteration {iteration + 1}: lower "
+                f"feature_rate={settings.feature_rate} or structure_rate={settings.structure_rate}"
+            )
+        moving = [opt for opt, on in zip(self.optimisers, settings.turns(iteration), strict=True) if opt and on]
+        inputs = [tensor for opt in moving for group in opt.param_groups for tensor in group["params"]]
+        for opt in moving:
+            opt.zero_grad()
+        torch.autograd.backward(loss, inputs=inputs)
+        for opt in moving:
+            opt.step()
+        record = {"loss": float(loss.detach()), "second_term": float(bound.detach())}
+        return record | ({} if density is None else {"density": float(density.detach())})
+
+    def result(self) -> CondensedGraph:
+        """The learned graph as it is now."""
+        synthetic = self.synthetic
+        x = synthetic.x.detach().clone()
+        made = synthetic.structure.result(x)
+        return CondensedGraph.from_adjacency(
+            made, x, synthetic.labels, synthetic.num_classes, synthetic.structure.weighted
+        )
+
+
+def second_node_term(batch: DenseNodes, num_classes: int, horizon: int, steps: int) -> Tensor:
+    """The second term of Theorem 2 without M: ``3 / (2 sqrt T) * (C - 1) / (C N') * |A'^K X'|``."""
+    factor = 3 / (2 * math.sqrt(horizon)) * (num_classes - 1) / (num_classes * len(batch.x))
+    norm: Tensor = torch.linalg.vector_norm(batch.features(steps))
+    return factor * norm
+
+
+@dataclass(frozen=True, kw_only=True)
+class GCond(NodeDosCond):
+    """GCond (Jin et al., ICLR 2022): bi-level, layer-wise cosine distance, weighted edges from features.
+
+    ``iterations`` counts matching steps: there are ``iterations / outer`` networks.
+
+    Args:
+        outer: matching steps at one network.
+        inner: steps of training on the small graph before each but the first.
+        inner_rate: Adam's rate for them.
+        feature_turns: consecutive steps in which features move.
+        structure_turns: consecutive steps after these in which the structure moves.
+    """
+
+    name: ClassVar[str] = "gcond"
+    structure: str = "features"
+    distance: str = "layerwise-cosine"
+    outer: int = 20
+    inner: int = 10
+    inner_rate: float = 0.01
+    feature_turns: int = 10
+    structure_turns: int = 5
+
+    def weights(self, matcher: NodeMatcher, source: torch.Generator) -> FreshWeights:
+        """Weights that are trained on the small graph between two matching steps."""
+        return TrainedWeights(matcher, source, self.outer, self.inner, self.inner_rate)
+
+    def turns(self, iteration: int) -> tuple[bool, bool]:
+        """Features for some steps, then the structure."""
+        features = iteration % (self.feature_turns + self.structure_turns) < self.feature_turns
+        return features, not features
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomNodes(NodeMethod):
+    """Random training nodes of each class, with the edges among them."""
+
+    name: ClassVar[str] = "random"
+
+    def _condense(self, task: NodeTask, callbacks: Sequence[Callback]) -> tuple[CondensedGraph, list[dict[str, float]]]:
+        chosen = choose_nodes(task, self.class_sizes(task), generator(self.seed, "selection"))
+        return CondensedGraph(task.train[0].induced(chosen), task.num_classes), []

@@ -1,0 +1,123 @@
+"""What some nodes of one large graph can see in a few layers, and nothing else of it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from graphcondense.graphs import GraphStore, pointers, repeat
+from graphcondense.real.operators import propagation_matrix
+from graphcondense.real.sparse import SparseMatrix
+from graphcondense.real.tied import tied_bias, tied_linear
+
+
+class RealNodes:
+    """A graph prepared for one kind of network.
+
+    Args:
+        graph: the graph.
+        propagation: ``"gcn"``, ``"mean"``, ``"sum"``, or ``"none"`` for networks that ignore edges.
+    """
+
+    def __init__(self, graph: GraphStore, propagation: str) -> None:
+        self.graph = graph
+        self.matrix = None if propagation == "none" else propagation_matrix(graph, propagation)
+
+    def batch(self, targets: Tensor, layers: int, group_sizes: list[int] | None = None) -> NodeBatch:
+        """The targets as a batch; with ``group_sizes`` consecutive targets get gradients of their own."""
+        return NodeBatch(self, targets, layers, group_sizes)
+
+
+class NodeBatch:
+    """Some nodes of a graph, as networks see them: rows of level ``l`` are what those of level ``l + 1`` gather from.
+
+    Level ``layers`` has a row a target. Where there are groups (classes), the rows of a group stay together at every
+    level, a node that several groups see has a row in each, and slice ``c`` of tied weights receives the gradient of
+    group ``c`` alone.
+
+    Args:
+        source: the graph.
+        targets: positions of the nodes that outputs are wanted for.
+        layers: propagations between features and outputs.
+        group_sizes: targets of each group, if there are groups.
+    """
+
+    def __init__(self, source: RealNodes, targets: Tensor, layers: int, group_sizes: list[int] | None = None) -> None:
+        self.source, self.layers, self.group_sizes = source, layers, group_sizes
+        self.y = source.graph.y[targets]
+        sizes = group_sizes or [len(targets)]
+        self._nodes: dict[int, Tensor] = {layers: targets}
+        self._groups: dict[int, list[int]] = {layers: sizes, -1: sizes}
+        self._own: dict[int, Tensor] = {}
+        self._matrices: dict[int, SparseMatrix] = {}
+        self._features: dict[tuple[int, int], Tensor] = {}
+        for level in range(layers, 1, -1):
+            self._descend(level)
+
+    def _descend(self, level: int) -> None:
+        """Find the rows of ``level - 1``, and how those of ``level`` gather from them."""
+        nodes, sizes = self._nodes[level], self._groups[level]
+        total = self.source.graph.x.shape[0]
+        group = repeat(torch.arange(len(sizes)), torch.tensor(sizes)).to(nodes.device)
+        own = group * total + nodes  # a node of a group as one number
+        if self.source.matrix is None:
+            self._nodes[level - 1], self._groups[level - 1] = nodes, sizes
+            self._own[level] = torch.arange(len(nodes), device=nodes.device)
+            return
+        counts, col, weight = self.source.matrix.take(nodes)
+        seen = repeat(group, counts) * total + col
+        keys, place = torch.cat([own, seen]).unique(return_inverse=True)
+        self._nodes[level - 1] = keys % total
+        self._groups[level - 1] = torch.bincount(keys // total, minlength=len(sizes)).tolist()
+        self._own[level] = place[: len(nodes)]
+        self._matrices[level] = SparseMatrix(pointers(counts), place[len(nodes) :], weight, len(keys))
+
+    @property
+    def most_rows(self) -> int:
+        """Rows of the lowest level that has any."""
+        return max(len(nodes) for nodes in self._nodes.values())
+
+    def features(self, steps: int, level: int) -> Tensor:
+        """Features after ``steps`` propagations at the rows of ``level``: ``N_l x d``. Computed once, kept."""
+        if (steps, level) not in self._features:
+            nodes = self._nodes[max(level, min(self._nodes))]
+            self._features[steps, level] = self._propagated(nodes, steps)
+        return self._features[steps, level]
+
+    def _propagated(self, nodes: Tensor, steps: int) -> Tensor:
+        """Features of ``nodes`` after ``steps`` propagations, of those nodes alone that they are made of."""
+        matrix, x = self.source.matrix, self.source.graph.x
+        if steps == 0 or matrix is None:
+            return x.index_select(0, nodes)
+        counts, col, weight = matrix.take(nodes)
+        seen, place = col.long().unique(return_inverse=True)
+        below = self._propagated(seen, steps - 1)
+        return SparseMatrix(pointers(counts), place, weight, len(seen)) @ below
+
+    def propagate(self, h: Tensor, level: int) -> Tensor:
+        """One propagation: rows of ``level - 1`` become rows of ``level``."""
+        return h if self.source.matrix is None else self._matrices[level] @ h
+
+    def own(self, h: Tensor, level: int) -> Tensor:
+        """Each row of ``level`` gets its own node's row of ``level - 1``."""
+        return h.index_select(-2, self._own[level])
+
+    def linear(self, h: Tensor, weight: Tensor, level: int) -> Tensor:
+        """``h @ weight`` for the rows of ``level``."""
+        return h @ weight if self.group_sizes is None else tied_linear(h, weight, self.groups(level))
+
+    def add_bias(self, h: Tensor, bias: Tensor, level: int) -> Tensor:
+        """``h + bias`` with ``bias`` of ``R x F`` (or ``C x F``)."""
+        return h + bias.unsqueeze(1) if self.group_sizes is None else tied_bias(h, bias, self.groups(level))
+
+    def groups(self, level: int) -> list[int]:
+        """Rows of each group at ``level``."""
+        return self._groups[max(level, min(self._nodes))]
+
+    @cached_property
+    def mean_weights(self) -> Tensor:
+        """What each target counts in the mean of its group."""
+        sizes = torch.tensor(self._groups[self.layers])
+        return repeat(1 / sizes.to(torch.get_default_dtype()), sizes).to(self.y.device)
