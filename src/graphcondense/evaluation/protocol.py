@@ -11,12 +11,12 @@ import numpy as np
 from torch_geometric.data import Data
 
 from graphcondense.datasets import graphs_for
-from graphcondense.errors import InputError, check_count
+from graphcondense.errors import InputError, check_at_least, check_count
 from graphcondense.evaluation.modules import ModuleSource, train_modules
 from graphcondense.graphs import GraphStore
 from graphcondense.metrics import METRICS
 from graphcondense.models import Network, NetworkConfig
-from graphcondense.synthetic import CondensedDataset
+from graphcondense.synthetic import CondensedDataset, CondensedGraph
 from graphcondense.tasks import GraphTask
 from graphcondense.training import Progress, Recipe, Store, train
 
@@ -28,10 +28,17 @@ class Protocol:
     Args:
         network: the network to train.
         recipe: epochs, rates, batches.
+        dropout: share of hidden units that a step of training leaves out; for node tasks.
     """
 
     network: NetworkConfig = NetworkConfig()
     recipe: Recipe = Recipe()
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_at_least("dropout", self.dropout, 0)
+        if not self.dropout < 1:
+            raise InputError(f"dropout={self.dropout!r} must be below 1")
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for files."""
@@ -41,7 +48,8 @@ class Protocol:
     def from_dict(values: dict[str, Any]) -> Protocol:
         """From what :meth:`to_dict` gave, checked."""
         try:
-            return Protocol(NetworkConfig(**values["network"]), Recipe(**values["recipe"]))
+            network, recipe = NetworkConfig(**values["network"]), Recipe(**values["recipe"])
+            return Protocol(network, recipe, values.get("dropout", 0.0))
         except (KeyError, TypeError) as error:
             raise InputError(f"the evaluation settings {values!r} are not complete: {error}") from None
 
@@ -106,7 +114,7 @@ def evaluate(
         progress: called with epochs done and epochs in all.
         store: has networks that were trained before; their seconds are counted in. For built-in networks only.
     """
-    chosen = _seeds(seeds)
+    chosen = seed_list(seeds)
     if not isinstance(task, GraphTask):
         raise InputError(f"task={type(task).__name__} must be a task: make one with gc.graph_task or gc.load")
     train_graphs = _training_graphs(graphs, task)
@@ -124,7 +132,8 @@ def evaluate(
     return Scores(task.metric, tuple(test.tolist()), tuple(val.tolist()), seconds=seconds)
 
 
-def _seeds(seeds: int | Sequence[int]) -> list[int]:
+def seed_list(seeds: int | Sequence[int]) -> list[int]:
+    """A number of seeds, or the seeds themselves, checked."""
     if not isinstance(seeds, Sequence):
         check_count("seeds", seeds)
         return list(range(seeds))
@@ -135,9 +144,9 @@ def _seeds(seeds: int | Sequence[int]) -> list[int]:
     return list(seeds)
 
 
-def own_protocol(graphs: CondensedDataset | GraphStore | Sequence[Data]) -> Protocol:
+def own_protocol(graphs: CondensedDataset | CondensedGraph | GraphStore | Sequence[Data]) -> Protocol:
     """What a condensed dataset says of how it is to be judged, else the paper's protocol."""
-    if isinstance(graphs, CondensedDataset) and "evaluation" in graphs.info:
+    if isinstance(graphs, CondensedDataset | CondensedGraph) and "evaluation" in graphs.info:
         return Protocol.from_dict(graphs.info["evaluation"])
     return Protocol()
 

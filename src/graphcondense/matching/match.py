@@ -107,20 +107,22 @@ class Matcher:
         passed = explicit.DensePass(self.network, theta, batch, y, graph_weights, self._space)
         value, direction = with_slope(self.distance, passed.gradients, real)
         in_matrix, in_x = passed.slopes_along(direction)
-        return apply(_WithSlopes, batch.matrix, batch.x, value, in_matrix, in_x), passed.gradients
+        return apply(WithSlopes, batch.matrix, batch.x, value, in_matrix, in_x), passed.gradients
 
 
-class _WithSlopes(torch.autograd.Function):
+class WithSlopes(torch.autograd.Function):
     """A value whose slopes in the propagation matrix and in the features are known."""
 
     @staticmethod
     def forward(ctx: Any, matrix: Tensor, x: Tensor, value: Tensor, in_matrix: Tensor, in_x: Tensor) -> Tensor:
+        """The value."""
         ctx.slopes = in_matrix.view_as(matrix), in_x.view_as(x)
         return value.clone()
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
+        """The slopes."""
         in_matrix, in_x = ctx.slopes
         if float(factor := grad_outputs[0]) != 1:
             in_matrix, in_x = factor * in_matrix, factor * in_x

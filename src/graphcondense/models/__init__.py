@@ -3,6 +3,17 @@
 from graphcondense.models.kinds import KINDS, Parameters
 from graphcondense.models.network import NORMS, POOLINGS, Network, NetworkConfig
 from graphcondense.models.nodes import NodeNetwork
-from graphcondense.models.views import GraphBatch, Rows
+from graphcondense.models.views import GraphBatch, NodeRows, Rows
 
-__all__ = ["KINDS", "NORMS", "POOLINGS", "GraphBatch", "Network", "NetworkConfig", "NodeNetwork", "Parameters", "Rows"]
+__all__ = [
+    "KINDS",
+    "NORMS",
+    "POOLINGS",
+    "GraphBatch",
+    "Network",
+    "NetworkConfig",
+    "NodeNetwork",
+    "NodeRows",
+    "Parameters",
+    "Rows",
+]

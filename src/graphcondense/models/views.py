@@ -29,6 +29,13 @@ class Rows(Protocol):
         """Rows plus bias, ``R x out``."""
 
 
+class NodeRows(Rows, Protocol):
+    """Nodes that are classified themselves."""
+
+    def rows(self, level: int) -> int:
+        """Rows of ``level``."""
+
+
 class GraphBatch(Rows, Protocol):
     """Graphs as networks see them: nodes that can be pooled and normalised."""
 

@@ -100,6 +100,10 @@ class NodeBatch:
         """One propagation: rows of ``level - 1`` become rows of ``level``."""
         return h if self.source.matrix is None else self._matrices[level] @ h
 
+    def propagate_back(self, h: Tensor, level: int) -> Tensor:
+        """The transpose of :meth:`propagate`."""
+        return h if self.source.matrix is None else self._matrices[level].T @ h
+
     def own(self, h: Tensor, level: int) -> Tensor:
         """Each row of ``level`` gets its own node's row of ``level - 1``."""
         return h.index_select(-2, self._own[level])
@@ -111,6 +115,10 @@ class NodeBatch:
     def add_bias(self, h: Tensor, bias: Tensor, level: int) -> Tensor:
         """``h + bias`` with ``bias`` of ``R x F`` (or ``C x F``)."""
         return h + bias.unsqueeze(1) if self.group_sizes is None else tied_bias(h, bias, self.groups(level))
+
+    def rows(self, level: int) -> int:
+        """Rows of ``level``."""
+        return len(self._nodes[level])
 
     def groups(self, level: int) -> list[int]:
         """Rows of each group at ``level``."""

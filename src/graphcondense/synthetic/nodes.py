@@ -36,6 +36,10 @@ class DenseNodes:
         """One propagation of rows, ``... x n x F``."""
         return h if self.matrix is None else self.matrix @ h
 
+    def rows(self, level: int = 0) -> int:
+        """Rows of any level: the nodes."""
+        return len(self.x)
+
     def own(self, h: Tensor, level: int = 0) -> Tensor:
         """There is one row a node throughout."""
         return h

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from graphcondense.metrics import METRICS
-from graphcondense.models import NodeNetwork, Parameters, Rows
+from graphcondense.models import NodeNetwork, NodeRows, Parameters, Rows
 from graphcondense.seeding import generator
 from graphcondense.training.losses import graph_losses
 from graphcondense.training.trainer import Progress, Recipe
@@ -39,7 +39,7 @@ def _predict(network: NodeNetwork, weights: Parameters, batch: Rows) -> Tensor:
 
 def train_nodes(
     network: NodeNetwork,
-    batch: Rows,
+    batch: NodeRows,
     y: Tensor,
     val: Rows,
     val_y: Tensor,
@@ -68,10 +68,9 @@ def train_nodes(
     best = {name: weight.detach().clone() for name, weight in weights.items()}
     scores = torch.full((len(seeds),), -1.0, dtype=torch.float64)
     epochs = torch.zeros(len(seeds), dtype=torch.long)
-    layers = 0 if network.linear_layers else network.config.layers - 1
     for epoch in range(recipe.epochs):
         recipe.set_rate(optimiser, epoch)
-        masks = [_masks(sources, (len(y), network.config.hidden), dropout) for _ in range(layers)] if dropout else []
+        masks = _masks(network, batch, sources, dropout) if dropout else []
         optimiser.zero_grad()
         torch.autograd.backward(graph_losses(network(weights, batch, masks), y).mean(-1).sum(), inputs=leaves)
         optimiser.step()
@@ -87,7 +86,11 @@ def train_nodes(
     return TrainedNodeNetworks(network, best, scores, epochs)
 
 
-def _masks(sources: Sequence[torch.Generator], shape: tuple[int, int], dropout: float) -> Tensor:
-    """What dropout leaves, scaled to keep the mean, ``S x rows x hidden``; each seed draws its own."""
-    kept = [torch.rand(shape, generator=source) >= dropout for source in sources]
-    return torch.stack(kept).float() / (1 - dropout)
+def _masks(network: NodeNetwork, batch: NodeRows, sources: Sequence[torch.Generator], dropout: float) -> list[Tensor]:
+    """What dropout leaves of each hidden layer, scaled to keep the mean, ``S x rows x hidden``."""
+    masks = []
+    for layer in range(1, 1 if network.linear_layers else network.config.layers):
+        shape = (batch.rows(network.kind.level(layer) or network.config.layers), network.config.hidden)
+        kept = [torch.rand(shape, generator=source) >= dropout for source in sources]  # each seed draws its own
+        masks.append(torch.stack(kept).float() / (1 - dropout))
+    return masks
