@@ -20,9 +20,9 @@ from rich.text import Text
 
 from graphcondense import __version__, datasets
 from graphcondense.errors import GraphcondenseError, InputError, check_choice
-from graphcondense.evaluation import evaluate as judge
-from graphcondense.evaluation import own_protocol
-from graphcondense.methods import METHODS, versions
+from graphcondense.evaluation import NODE_KINDS, own_protocol
+from graphcondense.evaluation import evaluate_any as judge
+from graphcondense.methods import METHODS, NODE_METHODS, versions
 from graphcondense.metrics import METRIC_TITLES
 from graphcondense.models import KINDS
 from graphcondense.presets import Preset
@@ -43,8 +43,8 @@ from graphcondense.runs.condense import (
 )
 from graphcondense.runs.grid import Cell, plan, run_grid, table_rows
 from graphcondense.runs.progress import ProgressCallback, progress_bar
-from graphcondense.synthetic import CondensedDataset, summary
-from graphcondense.tasks import GraphTask
+from graphcondense.synthetic import CondensedDataset, CondensedGraph, load_condensed, summary
+from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import Recipe
 
 app = typer.Typer(
@@ -116,13 +116,22 @@ def print_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")
 
 
-def load_task(dataset: str, data_root: Path | None) -> GraphTask:
+def load_task(dataset: str, data_root: Path | None) -> GraphTask | NodeTask:
     """The dataset, with what was assumed about it said on standard error."""
     with progress_bar(f"loading {dataset}") as advance:
         task = datasets.load(dataset, data_root=data_root, progress=lambda share: advance(round(share * 100), 100))
     for note in task.notes:
         say(f"{task.name}: {note}")
     return task
+
+
+def size_text(task: GraphTask | NodeTask) -> str:
+    """What training sees of a task, in words."""
+    if isinstance(task, GraphTask):
+        return f"{len(task.train):,} training graphs"
+    graph = task.train[0]
+    edges = int(graph.num_edges.sum())
+    return f"{len(task.split.train):,} training nodes in a graph of {len(graph.y):,} nodes and {edges:,} edges"
 
 
 def parse_settings(pairs: list[str] | None) -> dict[str, Any]:
@@ -202,12 +211,48 @@ def list_datasets(data_root: DataRoot = None, as_json: AsJson = False) -> None:
     tell("Your own: a folder in TU format, or PyG graphs in Python (gc.graph_task).")
 
 
+def ratio_facts(condensed: CondensedDataset | CondensedGraph) -> list[tuple[str, str]]:
+    """What the ratio is of, and what a dense float adjacency would take; for node tasks."""
+    if isinstance(condensed, CondensedDataset):
+        return []
+    seen = condensed.info["original_nodes"]
+    kind = (
+        "training nodes, which is all that training sees" if condensed.info["inductive"] else "nodes of the whole graph"
+    )
+    dense = condensed.num_bytes + 4 * len(condensed) ** 2 - (len(condensed) * (len(condensed) - 1) // 2 + 7) // 8
+    return [
+        ("ratio", f"{len(condensed) / seen:.2%}: {len(condensed)} of {seen:,} {kind}"),
+        ("dense", f"{bytes_text(dense)} with a dense float adjacency of the same graph"),
+    ]
+
+
+def budget_of(
+    task: GraphTask | NodeTask, graphs_per_class: int | None, nodes: int | None, ratio: float | None, room: int | None
+) -> dict[str, Any]:
+    """The budget by name, as far as it was given and fits the task."""
+    if isinstance(task, NodeTask):
+        if graphs_per_class is not None or room is not None:
+            raise InputError(
+                f"{task.name} is one graph: give its budget by --nodes or --ratio, not -n or --graph-nodes"
+            )
+        if nodes is None and ratio is None:
+            raise InputError(f"{task.name} is one graph: give --nodes 70 or --ratio 0.026")
+        return {"nodes": nodes, "ratio": ratio}
+    if nodes is not None or ratio is not None:
+        raise InputError(f"{task.name} has many graphs: give the budget by -n, not --nodes or --ratio")
+    return {"graphs_per_class": 10 if graphs_per_class is None else graphs_per_class, "nodes": room}
+
+
 @app.command("condense")
 @command
 def condense(
     dataset: DatasetArgument = "digits",
-    graphs_per_class: Annotated[int, typer.Option("-n", "--graphs-per-class", help="Graphs each class gets.")] = 10,
-    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "doscond",
+    graphs_per_class: Annotated[
+        int | None, typer.Option("-n", "--graphs-per-class", help="Graphs each class gets; else 10.")
+    ] = None,
+    nodes: Annotated[int | None, typer.Option(help="Node tasks: nodes of the small graph.")] = None,
+    ratio: Annotated[float | None, typer.Option(help="Node tasks: the same as a share of the graph's.")] = None,
+    method: Annotated[str, typer.Option(help=f"One of {', '.join({**METHODS, **NODE_METHODS})}.")] = "doscond",
     preset: PresetName = "default",
     seed: Annotated[int, typer.Option(help="Decides everything that is drawn.")] = 0,
     iterations: Annotated[int | None, typer.Option(help="Iterations (fresh networks); else the preset's.")] = None,
@@ -232,9 +277,11 @@ def condense(
         if real_batch != "all" and not real_batch.isdigit():
             raise InputError(f"--real-batch {real_batch!r} must be a whole number or 'all'")
         extra["real_batch"] = real_batch if real_batch == "all" else int(real_batch)
-    named = {"graphs_per_class": graphs_per_class, "seed": seed, "iterations": iterations, "nodes": graph_nodes}
+    named: dict[str, Any] = {"seed": seed, "iterations": iterations}
+    named |= budget_of(task, graphs_per_class, nodes, ratio, graph_nodes)
     condenser = chosen.method(method, **(named | extra))
-    folder = out_folder or Path("runs") / f"{task.name}-{method}-{graphs_per_class}-{seed}"
+    size = condenser.size if ratio is None else ratio
+    folder = out_folder or Path("runs") / f"{task.name}-{method}-{size}-{seed}"
     condenser.check(task)
     check_folder(folder, force=force)
     make_folder(folder)
@@ -246,10 +293,11 @@ def condense(
         return
     share = result["bytes"] / result["original_bytes"]
     facts = [
-        ("condensed", f"{task.name}, {len(task.train):,} training graphs, {bytes_text(result['original_bytes'])}"),
+        ("condensed", f"{task.name}, {size_text(task)}, {bytes_text(result['original_bytes'])}"),
         ("into", f"{result['graphs']} graphs, {result['nodes']} nodes, {result['edges']} edges"),
         ("file", result["file"]),
         ("bytes", f"{bytes_text(result['bytes'])} ({share:.1%} of the original)"),
+        *ratio_facts(condensed),
         ("time", seconds_text(seconds)),
         ("next", f"graphcondense evaluate {shlex.quote(str(folder))}"),
     ]
@@ -269,11 +317,12 @@ def evaluate(
 ) -> None:
     """Train on condensed graphs, score on the real test graphs."""
     set_threads(threads)
-    condensed = CondensedDataset.load(find_condensed(run))
+    condensed = load_condensed(find_condensed(run))
     names = [None] if models is None else parse_list("--models", models)
+    node = isinstance(condensed, CondensedGraph)
     for name in names:
         if name is not None:
-            check_choice("model", name, KINDS)
+            check_choice("model", name, NODE_KINDS if node else KINDS)
     task = load_task(dataset or _origin(condensed), data_root)
     own = own_protocol(condensed).network.kind
     results = {}
@@ -295,7 +344,7 @@ def evaluate(
     out().print(table)
 
 
-def _origin(condensed: CondensedDataset) -> str:
+def _origin(condensed: CondensedDataset | CondensedGraph) -> str:
     source = condensed.info.get("source")
     if not isinstance(source, str) or not source:
         raise InputError("made from graphs in Python: give --dataset NAME or FOLDER, or use gc.evaluate in Python")
@@ -306,8 +355,13 @@ def _origin(condensed: CondensedDataset) -> str:
 @command
 def compare(
     dataset: DatasetArgument = "digits",
-    sizes: Annotated[str, typer.Option("-n", "--graphs-per-class", help="Graphs per class, e.g. 1,10,50.")] = "1,10",
-    methods: Annotated[str, typer.Option(help=f"Methods, of {', '.join(METHODS)}.")] = "whole,random,doscond",
+    sizes: Annotated[
+        str | None, typer.Option("-n", "--graphs-per-class", help="Graphs per class, e.g. 1,10,50; else 1,10.")
+    ] = None,
+    nodes: Annotated[str | None, typer.Option(help="Node tasks: nodes of the small graph, e.g. 35,70.")] = None,
+    methods: Annotated[str, typer.Option(help=f"Methods, of {', '.join({**METHODS, **NODE_METHODS})}.")] = (
+        "whole,random,doscond"
+    ),
     preset: PresetName = "default",
     condense_seeds: Annotated[int, typer.Option(help="Condensations for each method and size.")] = 5,
     eval_seeds: Annotated[int, typer.Option(help="Trainings for each condensation.")] = 10,
@@ -325,11 +379,18 @@ def compare(
     """Methods against each other: condense, train, score; mean and standard deviation over all trainings."""
     set_threads(threads)
     names = parse_list("--methods", methods)
-    counts = parse_counts("-n", sizes)
-    if model is not None:
-        check_choice("model", model, KINDS)
     task = load_task(dataset, data_root)
     chosen = find_preset(preset, task)
+    if isinstance(task, NodeTask):
+        if sizes is not None or nodes is None:
+            raise InputError(f"{task.name} is one graph: give --nodes, e.g. --nodes 35,70")
+        counts = parse_counts("--nodes", nodes)
+    else:
+        if nodes is not None:
+            raise InputError(f"{task.name} has many graphs: give -n, e.g. -n 1,10, not --nodes")
+        counts = parse_counts("-n", sizes or "1,10")
+    if model is not None:
+        check_choice("model", model, NODE_KINDS if isinstance(task, NodeTask) else KINDS)
     extra = parse_settings(settings) | ({} if iterations is None else {"iterations": iterations})
     cells = plan(chosen, names, counts, condense_seeds, eval_seeds, model, extra)
     folder = out_folder or Path("runs") / f"compare-{task.name}-{preset}"
@@ -403,7 +464,7 @@ def reproduce(
 
 
 def run_with_bars(
-    cells: list[Cell], task: GraphTask, preset: Preset, folder: Path, resume: bool, force: bool, jobs: int
+    cells: list[Cell], task: GraphTask | NodeTask, preset: Preset, folder: Path, resume: bool, force: bool, jobs: int
 ) -> list[dict[str, Any]]:
     """Run a grid with its progress shown; the rows of its table."""
     with progress_bar(f"comparing on {task.name}") as advance:

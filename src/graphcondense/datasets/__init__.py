@@ -4,6 +4,7 @@ from graphcondense.datasets.catalogue import DatasetInfo, known
 from graphcondense.datasets.custom import graph_task, graphs_for
 from graphcondense.datasets.ego import ego_graphs
 from graphcondense.datasets.loading import load
+from graphcondense.datasets.node_tasks import node_task
 from graphcondense.datasets.places import cache_root, data_root
 from graphcondense.datasets.splits import resplit
 
@@ -16,5 +17,6 @@ __all__ = [
     "graphs_for",
     "known",
     "load",
+    "node_task",
     "resplit",
 ]

@@ -18,6 +18,10 @@ class Layout(Enum):
     OGB = "ogb"
     SUPERPIXELS = "superpixels"
     AMAZON = "amazon"
+    PLANETOID = "planetoid"
+    AMAZON_NODES = "amazon nodes"
+    OGBN = "ogbn"
+    FLICKR = "flickr"
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class DatasetInfo:
         folder: its folder below the data root.
         files: the files that it needs, below ``folder``.
         url: where OGB publishes it as a zip file.
+        task: ``"graph"`` or ``"node"``; a node set is one graph.
     """
 
     name: str
@@ -49,11 +54,12 @@ class DatasetInfo:
     folder: str = ""
     files: tuple[str, ...] = ()
     url: str = ""
+    task: str = "graph"
 
     @property
     def published_split(self) -> bool:
         """Whether it comes with a split of its own, so that no seed is needed."""
-        return self.layout in (Layout.OGB, Layout.SUPERPIXELS)
+        return self.layout in (Layout.OGB, Layout.SUPERPIXELS, Layout.PLANETOID, Layout.OGBN, Layout.FLICKR)
 
     def home(self, root: str | Path | None = None) -> Path:
         """The dataset's folder: below the data root, or below the cache if only a download has it all."""
@@ -114,6 +120,24 @@ def _ogb(short: str, graphs: int, avg_nodes: float, avg_edges: float) -> Dataset
     )
 
 
+def _nodes(
+    name: str, kind: str, classes: int, nodes: int, edges: int, layout: Layout, folder: str, files: tuple[str, ...]
+) -> DatasetInfo:
+    return DatasetInfo(
+        name, kind, 1, classes, float(nodes), float(edges), "accuracy", layout, folder=folder, files=files, task="node"
+    )
+
+
+def _planetoid(name: str, folder: str, classes: int, nodes: int, edges: int) -> DatasetInfo:
+    parts = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
+    files = tuple(f"ind.{folder.lower()}.{part}" for part in parts)
+    return _nodes(name, "citations", classes, nodes, edges, Layout.PLANETOID, f"Planetoid/{folder}/raw", files)
+
+
+OGBN_FILES = (
+    *(f"raw/{name}.csv.gz" for name in ("node-feat", "node-label", "edge")),
+    *(f"split/time/{name}.csv.gz" for name in ("train", "valid", "test")),
+)
 _KNOWN = (
     DatasetInfo("digits", "image", 1_797, 10, 32.69, 88.98, "accuracy", Layout.EMBEDDED),
     _tu("MUTAG", "molecule", 188, 2, 17.93, 19.79),
@@ -146,14 +170,48 @@ _KNOWN = (
         folder="Amazon/Photo/raw",
         files=("amazon_electronics_photo.npz",),
     ),
+    _planetoid("Cora", "Cora", 7, 2_708, 5_278),
+    _planetoid("Citeseer", "CiteSeer", 6, 3_327, 4_552),
+    _planetoid("Pubmed", "PubMed", 3, 19_717, 44_324),
+    _nodes("ogbn-arxiv", "citations", 40, 169_343, 1_157_799, Layout.OGBN, "ogb/ogbn_arxiv", OGBN_FILES),
+    _nodes(
+        "Flickr",
+        "images",
+        7,
+        89_250,
+        449_878,
+        Layout.FLICKR,
+        "Flickr/raw",
+        ("adj_full.npz", "feats.npy", "class_map.json", "role.json"),
+    ),
+    _nodes(
+        "Photo",
+        "products",
+        8,
+        7_650,
+        119_081,
+        Layout.AMAZON_NODES,
+        "Amazon/Photo/raw",
+        ("amazon_electronics_photo.npz",),
+    ),
+    _nodes(
+        "Computers",
+        "products",
+        10,
+        13_752,
+        245_861,
+        Layout.AMAZON_NODES,
+        "Amazon/Computers/raw",
+        ("amazon_electronics_computers.npz",),
+    ),
 )
 
 
 def known() -> list[DatasetInfo]:
     """All datasets that :func:`graphcondense.datasets.load` knows by name.
 
-    >>> [info.name for info in known()]
-    ['digits', 'MUTAG', 'NCI1', 'DD', 'ogbg-molbace', 'ogbg-molbbbp', 'ogbg-molhiv', 'CIFAR10', 'amazon-ego']
+    >>> [info.name for info in known()][:4]
+    ['digits', 'MUTAG', 'NCI1', 'DD']
     """
     return list(_KNOWN)
 

@@ -22,11 +22,12 @@ from graphcondense.datasets.checks import GraphSequence, check_sequence
 from graphcondense.datasets.custom import graph_task
 from graphcondense.datasets.digits import load_digits
 from graphcondense.datasets.download import fetch
+from graphcondense.datasets.node_files import load_amazon, load_flickr, load_ogbn, load_planetoid
 from graphcondense.datasets.ogb import load_ogb
 from graphcondense.datasets.superpixels import load_superpixels
 from graphcondense.datasets.tu import load_tu
 from graphcondense.errors import InputError, check_count, unknown_name
-from graphcondense.tasks import GraphTask
+from graphcondense.tasks import GraphTask, NodeTask
 
 Progress = Callable[[float], None]
 
@@ -37,7 +38,7 @@ def load(
     data_root: str | Path | None = None,
     split_seed: int = 0,
     progress: Progress | None = None,
-) -> GraphTask:
+) -> GraphTask | NodeTask:
     """A dataset as a task.
 
     Args:
@@ -62,7 +63,9 @@ def load(
     return graph_task(graphs, name=name if isinstance(name, str) and name else "custom", split_seed=split_seed)
 
 
-def _load_text(source: str, root: str | Path | None, split_seed: int, progress: Progress | None) -> GraphTask:
+def _load_text(
+    source: str, root: str | Path | None, split_seed: int, progress: Progress | None
+) -> GraphTask | NodeTask:
     """What a user typed: a path if it has a separator, else a known name, a folder, or a TU set in the data root."""
     if not source.strip():
         raise InputError(f"source={source!r} is empty: give the name of a dataset or a folder")
@@ -80,7 +83,7 @@ def _load_text(source: str, root: str | Path | None, split_seed: int, progress: 
     return replace(load_tu(at_hand[name], split_seed=split_seed), source=name)
 
 
-def _load_folder(folder: Path, root: str | Path | None, split_seed: int) -> GraphTask:
+def _load_folder(folder: Path, root: str | Path | None, split_seed: int) -> GraphTask | NodeTask:
     """A TU folder; one below a data root is the set of that name and gets the same split as by its name."""
     folder = folder.expanduser().absolute()
     published = [place / TU_FOLDER for place in (places.data_root(root), places.cache_root())]
@@ -88,14 +91,20 @@ def _load_folder(folder: Path, root: str | Path | None, split_seed: int) -> Grap
     return replace(load_tu(folder, split_seed=split_seed, reference_split=reference), source=str(folder))
 
 
-def _load_known(info: DatasetInfo, root: str | Path | None, split_seed: int, progress: Progress | None) -> GraphTask:
+def _load_known(
+    info: DatasetInfo, root: str | Path | None, split_seed: int, progress: Progress | None
+) -> GraphTask | NodeTask:
     """A dataset of the catalogue, downloaded first if it is not at hand."""
     home = info.home(root) if info.available(root) else fetch(info, root)
-    readers: dict[Layout, Callable[[], GraphTask]] = {
+    readers: dict[Layout, Callable[[], GraphTask | NodeTask]] = {
         Layout.EMBEDDED: lambda: load_digits(split_seed=split_seed),
         Layout.TU: lambda: load_tu(home, split_seed=split_seed),
         Layout.OGB: lambda: load_ogb(info.name, home, metric=info.metric),
         Layout.AMAZON: lambda: load_amazon_ego(info.name, home, split_seed=split_seed),
+        Layout.PLANETOID: lambda: load_planetoid(info.name, home),
+        Layout.AMAZON_NODES: lambda: load_amazon(info.name, home / info.files[0], split_seed),
+        Layout.OGBN: lambda: load_ogbn(info.name, home),
+        Layout.FLICKR: lambda: load_flickr(info.name, home),
         Layout.SUPERPIXELS: lambda: load_superpixels(info.name, home, progress=progress),
     }
     task = replace(readers[info.layout](), source=info.name)

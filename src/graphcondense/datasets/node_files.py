@@ -21,8 +21,8 @@ from graphcondense.tasks import NodeTask, Split
 def load_planetoid(name: str, folder: Path) -> NodeTask:
     """Cora, Citeseer or Pubmed with the public split; features sum to one a node, as usual."""
     try:
-        data = read_planetoid_data(str(folder), name.lower())
-    except (pickle.UnpicklingError, EOFError, ValueError, IndexError, RuntimeError) as error:
+        data = read_planetoid_data(str(folder), next(folder.glob("ind.*.graph")).name.split(".")[1])
+    except (pickle.UnpicklingError, EOFError, ValueError, IndexError, RuntimeError, StopIteration) as error:
         raise FileFormatError(
             f"{folder} has damaged files ({' '.join(str(error).split())[:80]}): fetch them anew"
         ) from None

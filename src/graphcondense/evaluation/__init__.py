@@ -1,6 +1,27 @@
-"""The judge: what a network trained on some graphs scores on the real test graphs."""
+"""The judge: what a network trained on some graphs, or on the nodes of one, scores on the real test set."""
+
+from typing import Any
 
 from graphcondense.evaluation.modules import ModuleSource
+from graphcondense.evaluation.nodes import NODE_KINDS, NODE_PROTOCOL, evaluate_nodes
 from graphcondense.evaluation.protocol import Protocol, Scores, evaluate, own_protocol, pooled
+from graphcondense.tasks import GraphTask, NodeTask
 
-__all__ = ["ModuleSource", "Protocol", "Scores", "evaluate", "own_protocol", "pooled"]
+
+def evaluate_any(graphs: Any, task: GraphTask | NodeTask, **options: Any) -> Scores:
+    """:func:`evaluate` for graph tasks, :func:`evaluate_nodes` for node tasks."""
+    return evaluate_nodes(graphs, task, **options) if isinstance(task, NodeTask) else evaluate(graphs, task, **options)
+
+
+__all__ = [
+    "NODE_KINDS",
+    "NODE_PROTOCOL",
+    "ModuleSource",
+    "Protocol",
+    "Scores",
+    "evaluate",
+    "evaluate_any",
+    "evaluate_nodes",
+    "own_protocol",
+    "pooled",
+]

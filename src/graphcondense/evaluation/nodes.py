@@ -75,7 +75,7 @@ def evaluate_nodes(
 
 
 def _checked(graph: CondensedGraph | Data | None, task: NodeTask) -> CondensedGraph | None:
-    if graph is None:
+    if graph is None or (isinstance(graph, CondensedGraph) and graph.info.get("method") == "whole"):
         return None
     if isinstance(graph, Data):
         edges = graph.edge_index

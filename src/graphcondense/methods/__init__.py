@@ -2,30 +2,49 @@
 
 from types import MappingProxyType
 
-from graphcondense.methods.base import Method, versions
+from graphcondense.methods.base import Condenser, Method, versions
 from graphcondense.methods.bilevel import DCG, DosCondBi
 from graphcondense.methods.callbacks import Callback, Callbacks
 from graphcondense.methods.coresets import Coreset, Herding, KCenter
 from graphcondense.methods.doscond import DosCond
+from graphcondense.methods.node_base import NodeMethod
+from graphcondense.methods.node_doscond import GCond, NodeDosCond, NodeDosCondX
+from graphcondense.methods.node_selection import HerdingNodes, KCenterNodes, RandomNodes, WholeNodes
 from graphcondense.methods.selection import RandomSelection, Whole, choose_at_random
 
 METHODS: MappingProxyType[str, type[Method]] = MappingProxyType(
     {method.name: method for method in (Whole, RandomSelection, Herding, KCenter, DCG, DosCond, DosCondBi)}
 )
+NODE_METHODS: MappingProxyType[str, type[NodeMethod]] = MappingProxyType(
+    {
+        method.name: method
+        for method in (WholeNodes, RandomNodes, HerdingNodes, KCenterNodes, GCond, NodeDosCondX, NodeDosCond)
+    }
+)
 
 __all__ = [
     "DCG",
     "METHODS",
+    "NODE_METHODS",
     "Callback",
     "Callbacks",
+    "Condenser",
     "Coreset",
     "DosCond",
     "DosCondBi",
+    "GCond",
     "Herding",
+    "HerdingNodes",
     "KCenter",
+    "KCenterNodes",
     "Method",
+    "NodeDosCond",
+    "NodeDosCondX",
+    "NodeMethod",
+    "RandomNodes",
     "RandomSelection",
     "Whole",
+    "WholeNodes",
     "choose_at_random",
     "versions",
 ]

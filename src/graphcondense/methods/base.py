@@ -7,7 +7,7 @@ import platform
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
 from graphcondense.errors import InputError, check_count
 from graphcondense.graphs import GraphStore
@@ -26,6 +26,28 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in packages}
 
 
+class Condenser(Protocol):
+    """What methods for graph tasks and for node tasks have in common, for those who run either."""
+
+    name: ClassVar[str]
+    size_name: ClassVar[str]
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def seed(self) -> int:
+        """Decides everything that is drawn."""
+
+    @property
+    def size(self) -> int | None:
+        """Graphs per class, or nodes."""
+
+    def check(self, task: Any) -> None:
+        """Raise if ``task`` cannot give what the settings ask for."""
+
+    def condense(self, task: Any, callbacks: Sequence[Callback] = (), store: Store | None = None) -> Any:
+        """The condensed dataset or graph."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Method(ABC):
     """A way to make a few graphs stand for many.
@@ -36,12 +58,18 @@ class Method(ABC):
     """
 
     name: ClassVar[str]
+    size_name: ClassVar[str] = "graphs_per_class"
     graphs_per_class: int = 10
     seed: int = 0
 
     def __post_init__(self) -> None:
         check_count("graphs_per_class", self.graphs_per_class)
         check_count("seed", self.seed, minimum=0)
+
+    @property
+    def size(self) -> int | None:
+        """Graphs per class."""
+        return self.graphs_per_class
 
     def condense(
         self, task: GraphTask, callbacks: Sequence[Callback] = (), store: Store | None = None

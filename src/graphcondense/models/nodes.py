@@ -71,6 +71,17 @@ class NodeNetwork:
         drawn = [self.draw(generator(seed, "weights")) for seed in seeds]
         return {name: torch.cat([weights[name] for weights in drawn]) for name in self.parameter_names}
 
+    def embed(self, weights: Parameters, batch: Rows) -> Tensor:
+        """What the last layer's weights are multiplied with, for the batch's targets."""
+        if isinstance(self.kind, SGC):
+            return batch.features(self.kind.steps, 1).unsqueeze(0)
+        h: Tensor | None = None
+        for layer in range(1, self.config.layers):
+            h = torch.relu(self.kind.convolve(weights, batch, h, layer))
+        if h is None:
+            return batch.features(1, 1).unsqueeze(0)
+        return batch.propagate(h, self.config.layers)
+
     def __call__(self, weights: Parameters, batch: Rows, masks: Sequence[Tensor] = ()) -> Tensor:
         """Outputs of the batch's targets, ``R x N x outputs``.
 

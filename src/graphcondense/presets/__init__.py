@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from importlib.resources import files
 from typing import Any
 
 from graphcondense.errors import InputError, check_choice, suggestion
 from graphcondense.evaluation import Protocol
-from graphcondense.methods import METHODS, Method
+from graphcondense.methods import METHODS, NODE_METHODS, Condenser, Method, NodeMethod
 from graphcondense.models import NetworkConfig
-from graphcondense.tasks import GraphTask
+from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import Recipe
 
 PRESETS = ("default", "paper")
@@ -26,45 +27,64 @@ class Preset:
         network: the network to condense with and to judge with.
         condense: settings of the condensation, by name.
         recipe: how the judge trains.
+        dropout: of the judge's hidden units, for node tasks.
+        nodes: whether it is for a node task.
+        special: settings that single methods have of their own, by the method's name.
     """
 
     name: str
     network: NetworkConfig
     condense: dict[str, Any]
     recipe: Recipe
+    dropout: float = 0.0
+    nodes: bool = False
+    special: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def protocol(self) -> Protocol:
         """How results of this preset are judged."""
-        return Protocol(self.network, self.recipe)
+        return Protocol(self.network, self.recipe, self.dropout)
+
+    @property
+    def methods(self) -> Mapping[str, type[Method] | type[NodeMethod]]:
+        """The methods for such a task, by name."""
+        return NODE_METHODS if self.nodes else METHODS
 
     def with_model(self, kind: str) -> Preset:
         """The same settings with another kind of network."""
         return replace(self, network=replace(self.network, kind=kind))
 
-    def method(self, name: str, **settings: Any) -> Method:
+    def method(self, name: str, **settings: Any) -> Condenser:
         """A method with this preset's settings, as far as it has them; ``settings`` come on top and must fit.
 
         A setting of ``None`` means "as in the preset".
         """
-        kind = METHODS[check_choice("method", name, METHODS)]
-        known = {field.name for field in fields(kind) if field.init}
+        kind = self.methods[check_choice("method", name, self.methods)]
+        known = {one.name for one in fields(kind) if one.init}
         given = {key: value for key, value in settings.items() if value is not None}
         for key in given:
             if key not in known:
                 raise InputError(f"method {name!r} has no setting {key!r}{suggestion(key, sorted(known))}")
         values = {key: value for key, value in self.condense.items() if key in known}
-        values |= {key: value for key, value in vars(self).items() if key in known and key in ("network", "recipe")}
+        own = ("network", "recipe", "dropout")
+        values |= {key: value for key, value in vars(self).items() if key in known and key in own}
+        values |= self.special.get(name, {})
         return kind(**(values | given))
 
 
-def preset(name: str, task: GraphTask) -> Preset:
+def preset(name: str, task: GraphTask | NodeTask) -> Preset:
     """The settings of preset ``name`` for the dataset of ``task``; unknown datasets get the general ones."""
     check_choice("preset", name, PRESETS)
     table = tomllib.loads((files("graphcondense.presets") / f"{name}.toml").read_text(encoding="utf-8"))
-    sections = [table["any"], table.get(task.name, {})]
-    parts = {key: {} for key in ("network", "condense", "evaluate")}  # type: dict[str, dict[str, Any]]
+    nodes = isinstance(task, NodeTask)
+    sections = [table["any-node" if nodes else "any"], table.get(task.name, {})]
+    parts = {key: {} for key in ("network", "condense", "evaluate", "method")}  # type: dict[str, dict[str, Any]]
     for section in sections:
         for key, values in section.items():
-            parts[key] |= values
-    return Preset(name, NetworkConfig(**parts["network"]), parts["condense"], Recipe(**parts["evaluate"]))
+            if key == "method":
+                parts[key] |= {method: parts[key].get(method, {}) | own for method, own in values.items()}
+            else:
+                parts[key] |= values
+    dropout = parts["evaluate"].pop("dropout", 0.0)
+    network, recipe = NetworkConfig(**parts["network"]), Recipe(**parts["evaluate"])
+    return Preset(name, network, parts["condense"], recipe, dropout, nodes, parts["method"])

@@ -13,12 +13,14 @@ from graphcondense.files import write_aside, write_json
 from graphcondense.metrics import METRIC_TITLES
 from graphcondense.report.sheet import Sheet
 from graphcondense.report.tables import bytes_text, score_text, seconds_text, share_text
+from graphcondense.runs.statistics import size_of
 
 Row = dict[str, Any]
 CSV_COLUMNS = (
     "dataset",
     "method",
     "graphs_per_class",
+    "nodes",
     "metric",
     "mean",
     "std",
@@ -45,7 +47,7 @@ class _Column:
 
 
 def _size(row: Row) -> str:
-    return "all" if row["graphs_per_class"] is None else str(row["graphs_per_class"])
+    return "all" if size_of(row) is None else str(size_of(row))
 
 
 def _mark(row: Row) -> str:
@@ -86,15 +88,15 @@ COLUMNS = (
     _Column("pays", _break_even),
 )
 LEGEND = (
-    "n: graphs per class. * best of its n; = not told apart from it, ? one run: not known (Welch's t-test over "
-    "condensations, 5%). -random: ahead of random, in brackets where not supported. train: one training. pays: after "
-    "so many trainings the condensation has paid for itself."
+    "n: graphs per class (node tasks: nodes). * best of its n; = not told apart from it, ? one run: not known (Welch's "
+    "t-test over condensations, 5%). -random: ahead of random, in brackets where not supported. train: one training. "
+    "pays: after so many trainings the condensation has paid for itself."
 )
 
 
 def by_size(rows: Sequence[Row]) -> list[Row]:
     """The whole set first, then size by size, so that what is to be compared stands together."""
-    return sorted(rows, key=lambda row: row["graphs_per_class"] or 0)
+    return sorted(rows, key=lambda row: size_of(row) or 0)
 
 
 def comparison_sheet(rows: Sequence[Row]) -> Sheet:

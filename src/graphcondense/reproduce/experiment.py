@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import torch
 
 from graphcondense import datasets
+from graphcondense.errors import InputError
 from graphcondense.files import write_json
 from graphcondense.methods import versions
 from graphcondense.presets import Preset
@@ -58,7 +59,10 @@ class Bench:
 
     def load(self, dataset: str) -> GraphTask:
         """A dataset by name."""
-        return datasets.load(dataset, data_root=self.data_root)
+        task = datasets.load(dataset, data_root=self.data_root)
+        if not isinstance(task, GraphTask):
+            raise InputError(f"--dataset {dataset} is one graph with labelled nodes: this is for graph classification")
+        return task
 
     def compare(
         self,

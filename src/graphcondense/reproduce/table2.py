@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from graphcondense.methods import DosCond, Herding, Method
+from graphcondense.methods import Condenser, DosCond, Herding
 from graphcondense.methods.doscond import Condensation
 from graphcondense.models import Network
 from graphcondense.presets import Preset
@@ -66,7 +66,7 @@ class Table2(Experiment):
         return {"seconds": seconds / cut.epochs * whole.recipe.epochs, "epochs_timed": cut.epochs}
 
     @staticmethod
-    def _selection(task: GraphTask, method: Method) -> float:
+    def _selection(task: GraphTask, method: Condenser) -> float:
         """Seconds of embedding and choosing, once the network is there."""
         assert isinstance(method, Herding)
         store = Store()

@@ -13,10 +13,10 @@ from typing import Any
 from graphcondense.datasets import cache_root
 from graphcondense.errors import FileFormatError, InputError, MissingDataError, WouldOverwriteError
 from graphcondense.files import write_aside, write_json
-from graphcondense.methods import Callback, Method
+from graphcondense.methods import Callback, Condenser
 from graphcondense.presets import Preset
-from graphcondense.synthetic import CondensedDataset, summary
-from graphcondense.tasks import GraphTask
+from graphcondense.synthetic import CondensedDataset, CondensedGraph, summary
+from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import FolderStore, Store
 
 CONDENSED = "condensed.safetensors"
@@ -28,8 +28,12 @@ def trained_networks() -> FolderStore:
 
 
 def condense_with(
-    method: Method, task: GraphTask, preset: Preset, callbacks: Sequence[Callback] = (), store: Store | None = None
-) -> tuple[CondensedDataset, float]:
+    method: Condenser,
+    task: GraphTask | NodeTask,
+    preset: Preset,
+    callbacks: Sequence[Callback] = (),
+    store: Store | None = None,
+) -> tuple[Any, float]:
     """Condense, and note in the result how it is meant to be judged; also the seconds that it took.
 
     Where a network that was trained before is used again, the seconds of its training are counted in.
@@ -70,7 +74,7 @@ def make_folder(folder: Path) -> None:
         raise InputError(f"--out {folder} cannot be written to: {error.strerror}; choose another") from None
 
 
-def write_run(folder: Path, condensed: CondensedDataset, seconds: float) -> dict[str, Any]:
+def write_run(folder: Path, condensed: CondensedDataset | CondensedGraph, seconds: float) -> dict[str, Any]:
     """Write the condensed file, its history and what was measured; returns the latter."""
     file = condensed.save(folder / CONDENSED, force=True)
     lines = "".join(json.dumps({"iteration": i} | record) + "\n" for i, record in enumerate(condensed.history, start=1))

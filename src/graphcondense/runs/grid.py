@@ -23,16 +23,16 @@ from graphcondense.errors import (
     check_count,
     unknown_name,
 )
-from graphcondense.evaluation import evaluate
+from graphcondense.evaluation import evaluate, evaluate_nodes
 from graphcondense.files import write_json
-from graphcondense.methods import METHODS, Coreset, Method
+from graphcondense.methods import Condenser, Coreset
 from graphcondense.models import Network, NetworkConfig
 from graphcondense.presets import Preset
 from graphcondense.runs.condense import check_is_no_file, condense_with, make_folder
 from graphcondense.runs.progress import Advance, ProgressCallback
-from graphcondense.runs.statistics import annotate
+from graphcondense.runs.statistics import annotate, size_of
 from graphcondense.synthetic import json_safe
-from graphcondense.tasks import GraphTask
+from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import FolderStore, Recipe, Store
 
 Row = dict[str, Any]
@@ -49,14 +49,14 @@ class Cell:
         model: network to judge with instead of the preset's; ``None`` for the preset's.
     """
 
-    method: Method
+    method: Condenser
     eval_seeds: int
     model: str | None = None
 
     @property
     def size(self) -> int | None:
-        """Graphs per class; ``None`` for the whole set."""
-        return None if self.method.name == "whole" else self.method.graphs_per_class
+        """Graphs per class, or nodes; ``None`` for the whole set."""
+        return None if self.method.name == "whole" else self.method.size
 
     @property
     def stem(self) -> str:
@@ -87,58 +87,67 @@ def plan(
     """
     check_count("condense_seeds", condense_seeds)
     check_count("eval_seeds", eval_seeds)
+    size_name = "nodes" if preset.nodes else "graphs_per_class"
     for size in sizes:
-        check_count("graphs_per_class", size)
+        check_count(size_name, size)
     if not methods or not sizes:
-        raise InputError("a comparison needs at least one method and one number of graphs per class")
+        raise InputError(f"a comparison needs at least one method and one number of {size_name.replace('_', ' ')}")
     given = settings or {}
     for name in methods:
-        check_choice("method", name, METHODS)
-    _check_settings(given, methods)
+        check_choice("method", name, preset.methods)
+    _check_settings(given, preset, methods, {size_name, "seed"})
     cells = []
     for name in methods:
         if name == "whole":
             cells.append(Cell(preset.method(name), eval_seeds, model))
             continue
-        own = {key: value for key, value in given.items() if key in _setting_names(name)}
+        own = {key: value for key, value in given.items() if key in _setting_names(preset, name)}
         cells += [
-            Cell(preset.method(name, graphs_per_class=size, seed=seed, **own), eval_seeds, model)
+            Cell(preset.method(name, seed=seed, **{size_name: size}, **own), eval_seeds, model)
             for size in sizes
             for seed in range(condense_seeds)
         ]
     return cells
 
 
-def _setting_names(method: str) -> set[str]:
-    return {field.name for field in fields(METHODS[method]) if field.init}
+def _setting_names(preset: Preset, method: str) -> set[str]:
+    return {field.name for field in fields(preset.methods[method]) if field.init}
 
 
-def _check_settings(settings: dict[str, Any], methods: Sequence[str]) -> None:
+def _check_settings(settings: dict[str, Any], preset: Preset, methods: Sequence[str], varied: set[str]) -> None:
     """Each setting must be one of some method, and not one that the grid itself varies."""
-    if settings and all(_setting_names(name) <= {"graphs_per_class", "seed"} for name in methods):
+    if settings and all(_setting_names(preset, name) <= varied for name in methods):
         raise InputError(f"{', '.join(methods)}: no setting to change, but {sorted(settings)[0]!r} was given")
-    known = sorted(set().union(*(_setting_names(name) for name in methods)) - {"graphs_per_class", "seed"})
+    known = sorted(set().union(*(_setting_names(preset, name) for name in methods)) - varied)
     for name in settings:
-        if name in ("graphs_per_class", "seed"):
-            raise InputError(f"setting {name!r} is what a comparison varies: use -n and --condense-seeds")
+        if name in varied:
+            raise InputError(f"setting {name!r} is what a comparison varies: use -n, --nodes and --condense-seeds")
         if name not in known:
             raise unknown_name("setting", name, known)
 
 
 def run_cell(
-    cell: Cell, task: GraphTask, preset: Preset, folder: Path | None, store: Store, advance: Advance | None = None
+    cell: Cell,
+    task: GraphTask | NodeTask,
+    preset: Preset,
+    folder: Path | None,
+    store: Store,
+    advance: Advance | None = None,
 ) -> Row:
     """Condense, evaluate, and write both down if there is a folder."""
     callbacks = [] if advance is None else [ProgressCallback(advance)]
     condensed, seconds = condense_with(cell.method, task, preset, callbacks, store)
-    known = store if cell.size is None else None  # only networks of the whole set are of use to others
-    scores = evaluate(condensed, task, seeds=cell.eval_seeds, model=cell.model, progress=advance, store=known)
+    if isinstance(task, NodeTask):
+        scores = evaluate_nodes(condensed, task, seeds=cell.eval_seeds, model=cell.model, progress=advance)
+    else:
+        known = store if cell.size is None else None  # only networks of the whole set are of use to others
+        scores = evaluate(condensed, task, seeds=cell.eval_seeds, model=cell.model, progress=advance, store=known)
     row = {
         "dataset": task.name,
         "method": cell.method.name,
-        "graphs_per_class": cell.size,
+        cell.method.size_name: cell.size,
         "seed": cell.method.seed,
-        "graphs": len(condensed),
+        "graphs": 1 if isinstance(task, NodeTask) else len(condensed),
         "bytes": condensed.num_bytes,
         "condense_seconds": seconds,
         "evaluation": scores.to_dict(),
@@ -155,7 +164,7 @@ def run_cell(
 
 def run_grid(
     cells: Sequence[Cell],
-    task: GraphTask,
+    task: GraphTask | NodeTask,
     preset: Preset,
     *,
     folder: Path | None = None,
@@ -222,16 +231,22 @@ def _shared(store: Store | None, jobs: int) -> Iterator[Store]:
 
 
 def _run_here(
-    cells: Sequence[Cell], task: GraphTask, preset: Preset, folder: Path | None, store: Store, advance: Advance | None
+    cells: Sequence[Cell],
+    task: GraphTask | NodeTask,
+    preset: Preset,
+    folder: Path | None,
+    store: Store,
+    advance: Advance | None,
 ) -> Iterator[tuple[Cell, Row]]:
     for needed in _whole_networks(cells, preset, parts=1):
+        assert isinstance(task, GraphTask)  # others need none
         needed.train(task, store, advance)
     for cell in cells:
         yield cell, run_cell(cell, task, preset, folder, store, advance)
 
 
 def _run_in_processes(
-    cells: Sequence[Cell], task: GraphTask, preset: Preset, folder: Path | None, store: Store, jobs: int
+    cells: Sequence[Cell], task: GraphTask | NodeTask, preset: Preset, folder: Path | None, store: Store, jobs: int
 ) -> Iterator[tuple[Cell, Row]]:
     threads = max(1, (os.cpu_count() or 1) // jobs)
     pool = Parallel(n_jobs=jobs, return_as="generator_unordered")
@@ -248,7 +263,9 @@ def _in_worker(threads: int, function: Callable[..., T], *arguments: Any) -> T:
     return function(*arguments)
 
 
-def _cell_and_row(cell: Cell, task: GraphTask, preset: Preset, folder: Path | None, store: Store) -> tuple[Cell, Row]:
+def _cell_and_row(
+    cell: Cell, task: GraphTask | NodeTask, preset: Preset, folder: Path | None, store: Store
+) -> tuple[Cell, Row]:
     return cell, run_cell(cell, task, preset, folder, store)
 
 
@@ -268,7 +285,7 @@ class _Networks:
 def _whole_networks(cells: Sequence[Cell], preset: Preset, parts: int) -> list[_Networks]:
     """The networks that ``cells`` need, those of a kind together or in ``parts``."""
     seeds: dict[tuple[NetworkConfig, Recipe], set[int]] = {}
-    for cell in cells:
+    for cell in cells if not preset.nodes else ():
         if isinstance(cell.method, Coreset):
             seeds.setdefault((cell.method.network, cell.method.recipe), set()).add(cell.method.seed)
         elif cell.size is None:
@@ -279,7 +296,7 @@ def _whole_networks(cells: Sequence[Cell], preset: Preset, parts: int) -> list[_
 
 
 def _finished(
-    cells: Sequence[Cell], task: GraphTask, preset: Preset, folder: Path | None, *, resume: bool, force: bool
+    cells: Sequence[Cell], task: GraphTask | NodeTask, preset: Preset, folder: Path | None, *, resume: bool, force: bool
 ) -> dict[str, Row]:
     """The cells that are in ``folder`` already and were made with the very same settings."""
     if folder is None:
@@ -327,7 +344,7 @@ def table_rows(rows: Sequence[Row]) -> list[Row]:
     """
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        groups.setdefault((row["dataset"], row["method"], row["graphs_per_class"]), []).append(row)
+        groups.setdefault((row["dataset"], row["method"], size_of(row)), []).append(row)
     table = []
     for (dataset, method, size), members in groups.items():
         scores = [score for row in members for score in row["evaluation"]["per_seed"]]
@@ -335,7 +352,7 @@ def table_rows(rows: Sequence[Row]) -> list[Row]:
             {
                 "dataset": dataset,
                 "method": method,
-                "graphs_per_class": size,
+                "nodes" if "nodes" in members[0] else "graphs_per_class": size,
                 "metric": members[0]["evaluation"]["metric"],
                 "mean": float(np.mean(scores)),
                 "std": float(np.std(scores)),

@@ -43,6 +43,12 @@ def break_even(condense_seconds: float, train_seconds: float, whole_seconds: flo
     return max(1, math.ceil(condense_seconds / saved)) if saved > 0 else None
 
 
+def size_of(row: dict[str, Any]) -> int | None:
+    """Graphs per class of a row, or nodes where it is of a node task; ``None`` for the whole set."""
+    size: int | None = row["nodes"] if "nodes" in row else row["graphs_per_class"]
+    return size
+
+
 def annotate(rows: Sequence[dict[str, Any]]) -> None:
     """Add to each row of a table how it stands against the others of its size.
 
@@ -53,10 +59,10 @@ def annotate(rows: Sequence[dict[str, Any]]) -> None:
     """
     for row in rows:
         peers = [other for other in rows if other["dataset"] == row["dataset"]]
-        whole = next((other for other in peers if other["graphs_per_class"] is None), None)
+        whole = next((other for other in peers if size_of(other) is None), None)
         if row is whole:
             continue
-        same = [other for other in peers if other["graphs_per_class"] == row["graphs_per_class"]]
+        same = [other for other in peers if size_of(other) == size_of(row)]
         best = max(same, key=lambda other: other["mean"])
         row["is_best"] = row is best
         targets = {"vs_best": best, "vs_random": next((o for o in same if o["method"] == "random"), None)}

@@ -1,6 +1,13 @@
 """The learned side: Bernoulli structure, synthetic graphs, and the condensed result with its file."""
 
-from graphcondense.synthetic.condensed import CondensedDataset, CondensedGraph, density, json_safe, summary
+from graphcondense.synthetic.condensed import (
+    CondensedDataset,
+    CondensedGraph,
+    density,
+    json_safe,
+    load_condensed,
+    summary,
+)
 from graphcondense.synthetic.dense import DenseBatch, normalise_dense
 from graphcondense.synthetic.file import payload_bytes
 from graphcondense.synthetic.graphs import SyntheticGraphs
@@ -21,6 +28,7 @@ __all__ = [
     "SyntheticNodes",
     "density",
     "json_safe",
+    "load_condensed",
     "normalise_dense",
     "payload_bytes",
     "summary",

@@ -164,8 +164,28 @@ class CondensedGraph:
         )
 
 
-def summary(condensed: CondensedDataset) -> dict[str, Any]:
+def load_condensed(path: str | Path) -> CondensedDataset | CondensedGraph:
+    """Read a condensed file, whichever task it is of."""
+    graphs, header, weights = file.read(Path(path))
+    if header["task"] == "node":
+        return CondensedGraph(graphs, header["num_classes"], weights, header["metric"], header["info"])
+    return CondensedDataset(graphs, header["num_classes"], header["metric"], header["info"])
+
+
+def summary(condensed: CondensedDataset | CondensedGraph) -> dict[str, Any]:
     """Sizes of a condensed dataset, as the command line and the run folder print them."""
+    if isinstance(condensed, CondensedGraph):
+        graph = condensed.graph
+        return {
+            "graphs": 1,
+            "nodes_per_class": torch.bincount(condensed.labels, minlength=condensed.num_classes).tolist(),
+            "nodes": len(condensed),
+            "edges": int(graph.num_edges.sum()),
+            "weighted": condensed.weights is not None,
+            "features": graph.num_features,
+            "bytes": condensed.num_bytes,
+            "density": round(density(graph), 6),
+        }
     graphs = condensed.graphs
     return {
         "graphs": len(condensed),
