@@ -2,37 +2,65 @@
 
 from importlib.metadata import version
 
-from graphcondense.datasets import ego_graphs, graph_task, load, resplit
+from graphcondense.datasets import ego_graphs, graph_task, load, node_task, resplit
 from graphcondense.errors import GraphcondenseError, InputError
-from graphcondense.evaluation import Protocol, Scores, evaluate, pooled
-from graphcondense.methods import DCG, DosCond, DosCondBi, Herding, KCenter, RandomSelection, Whole
+from graphcondense.evaluation import Protocol, Scores, evaluate_nodes, pooled
+from graphcondense.evaluation import evaluate_any as evaluate
+from graphcondense.methods import (
+    DCG,
+    DosCond,
+    DosCondBi,
+    GCond,
+    Herding,
+    HerdingNodes,
+    KCenter,
+    KCenterNodes,
+    NodeDosCond,
+    NodeDosCondX,
+    RandomNodes,
+    RandomSelection,
+    Whole,
+    WholeNodes,
+)
 from graphcondense.models import NetworkConfig
 from graphcondense.presets import preset
-from graphcondense.synthetic import CondensedDataset
-from graphcondense.tasks import GraphTask
+from graphcondense.synthetic import CondensedDataset, CondensedGraph, load_condensed
+from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import Recipe
 
 __version__ = version("graphcondense")
 __all__ = [
     "DCG",
     "CondensedDataset",
+    "CondensedGraph",
     "DosCond",
     "DosCondBi",
+    "GCond",
     "GraphTask",
     "GraphcondenseError",
     "Herding",
+    "HerdingNodes",
     "InputError",
     "KCenter",
+    "KCenterNodes",
     "NetworkConfig",
+    "NodeDosCond",
+    "NodeDosCondX",
+    "NodeTask",
     "Protocol",
+    "RandomNodes",
     "RandomSelection",
     "Recipe",
     "Scores",
     "Whole",
+    "WholeNodes",
     "ego_graphs",
     "evaluate",
+    "evaluate_nodes",
     "graph_task",
     "load",
+    "load_condensed",
+    "node_task",
     "pooled",
     "preset",
     "resplit",

@@ -501,7 +501,7 @@ def inspect(
 ) -> None:
     """Graphs, nodes, edges, bytes, settings, and where a condensed file came from."""
     path = find_condensed(file)
-    condensed = CondensedDataset.load(path)
+    condensed = load_condensed(path)
     if picture is not None:
         say(f"picture: {draw_svg(condensed, picture, force=force)}")
     facts = {"file": str(path), **summary(condensed), "metric": condensed.metric}
@@ -518,6 +518,7 @@ def inspect(
             lines += [(f"{name}.{key}", plain_text(inner)) for key, inner in value.items()]
         elif name != "original_bytes":
             lines.append((name, value))
+    lines += ratio_facts(condensed)
     out().print(facts_table(lines))
 
 

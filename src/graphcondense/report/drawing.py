@@ -13,13 +13,15 @@ from torch_geometric.data import Data
 from graphcondense.errors import InputError, WouldOverwriteError
 from graphcondense.files import write_aside
 from graphcondense.report.colours import PALETTE
-from graphcondense.synthetic import CondensedDataset
+from graphcondense.synthetic import CondensedDataset, CondensedGraph
 
 _TILE, _MARGIN, _LABEL = 110.0, 12.0, 34.0
 
 
-def draw_svg(condensed: CondensedDataset, path: Path, *, per_class: int = 6, force: bool = False) -> Path:
-    """Draw up to ``per_class`` graphs of each class.
+def draw_svg(
+    condensed: CondensedDataset | CondensedGraph, path: Path, *, per_class: int = 6, force: bool = False
+) -> Path:
+    """Draw up to ``per_class`` graphs of each class; of a node task the one graph, its nodes coloured by class.
 
     Where the dataset says which features are a node's position (digits, superpixels), nodes stand there and the first
     feature shades them; elsewhere a spring layout places them and the strongest feature colours them.
@@ -34,6 +36,8 @@ def draw_svg(condensed: CondensedDataset, path: Path, *, per_class: int = 6, for
         raise InputError(f"picture={str(path)!r} must end in .svg: it is drawn as SVG")
     if path.exists() and not force:
         raise WouldOverwriteError(f"{path} exists: choose another name, or overwrite it with --force")
+    if isinstance(condensed, CondensedGraph):
+        return write_aside(path, _one_graph(condensed).encode())
     position = condensed.info.get("position_features")
     rows = []
     columns = 0
@@ -54,6 +58,25 @@ def draw_svg(condensed: CondensedDataset, path: Path, *, per_class: int = 6, for
     return write_aside(path, svg.encode())
 
 
+def _one_graph(condensed: CondensedGraph) -> str:
+    graph, side = condensed.to_pyg(), 5 * _TILE
+    places = _places(graph, graph.x.numpy(), None, side)
+    colours = [PALETTE[label % len(PALETTE)] for label in condensed.labels.tolist()]
+    names = condensed.info.get("classes") or [str(label) for label in range(condensed.num_classes)]
+    legend = "".join(
+        f'<circle cx="{side + 14:.0f}" cy="{20 + 18 * label}" r="5" fill="{PALETTE[label % len(PALETTE)]}"/>'
+        f'<text x="{side + 26:.0f}" y="{24 + 18 * label}" font-family="sans-serif" font-size="12">'
+        f"{escape(str(name))}</text>"
+        for label, name in enumerate(names)
+    )
+    title = f"{len(condensed)} condensed nodes of {condensed.info.get('dataset', 'a dataset')}, coloured by class"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {side + 180:.0f} {side:.0f}" width="{side + 180:.0f}" '
+        f'height="{side:.0f}" role="img"><title>{escape(title)}</title><rect width="100%" height="100%" fill="white"/>'
+        f"{_drawn(graph, places, colours)}{legend}</svg>\n"
+    )
+
+
 def _caption(text: str) -> str:
     return (
         f'<text x="{_LABEL / 2:.0f}" y="{_TILE / 2:.0f}" text-anchor="middle" dominant-baseline="central" '
@@ -65,6 +88,12 @@ def _tile(graph: Data, position: list[int] | None, column: int) -> str:
     x = graph.x.numpy()
     places = _places(graph, x, position)
     colours = _colours(x, shaded=position is not None)
+    drawn = _drawn(graph, places, colours)
+    return f'<g transform="translate({_LABEL + column * _TILE:.0f} 0)">{drawn}</g>'
+
+
+def _drawn(graph: Data, places: NDArray[np.float64], colours: list[str]) -> str:
+    """Edges, and nodes above them."""
     one_way = not graph.is_undirected()
     edges = "".join(
         f"M{places[a, 0]:.0f} {places[a, 1]:.0f}L{places[b, 0]:.0f} {places[b, 1]:.0f}"
@@ -75,13 +104,12 @@ def _tile(graph: Data, position: list[int] | None, column: int) -> str:
         f'<circle cx="{px:.0f}" cy="{py:.0f}" r="4" fill="{colour}"/>'
         for (px, py), colour in zip(places, colours, strict=True)
     ]
-    return (
-        f'<g transform="translate({_LABEL + column * _TILE:.0f} 0)"><path d="{edges}" stroke="#b5b5b5" fill="none"/>'
-        f'<g stroke="#333" stroke-width="0.6">{"".join(dots)}</g></g>'
-    )
+    return f'<path d="{edges}" stroke="#b5b5b5" fill="none"/><g stroke="#333" stroke-width="0.6">{"".join(dots)}</g>'
 
 
-def _places(graph: Data, x: NDArray[np.float32], position: list[int] | None) -> NDArray[np.float64]:
+def _places(
+    graph: Data, x: NDArray[np.float32], position: list[int] | None, side: float = _TILE
+) -> NDArray[np.float64]:
     """Where each node stands within its tile, ``n x 2``."""
     if position is not None:
         row, column = position
@@ -94,7 +122,7 @@ def _places(graph: Data, x: NDArray[np.float32], position: list[int] | None) -> 
         places = np.array([laid[node] for node in range(len(x))])
         spread = np.ptp(places, axis=0)
         places = (places - places.min(axis=0)) / np.where(spread > 0, spread, 1)
-    return _MARGIN + places * (_TILE - 2 * _MARGIN)
+    return _MARGIN + places * (side - 2 * _MARGIN)
 
 
 def _colours(x: NDArray[np.float32], shaded: bool) -> list[str]:
