@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch_geometric.data import Data
 
-from graphcondense.datasets import graph_task
+from graphcondense.datasets import graph_task, node_task
 from graphcondense.graphs import GraphStore
-from graphcondense.tasks import GraphTask
+from graphcondense.tasks import GraphTask, NodeTask
 
 
 def random_graph(
@@ -43,3 +43,38 @@ def toy_task(graphs: int = 120, seed: int = 0, metric: str = "accuracy") -> Grap
         graph.x[flip] = torch.eye(4)[label]
         data.append(graph)
     return graph_task(data, name="toy", metric=metric)
+
+
+def random_nodes(
+    nodes: int = 30, seed: int = 0, classes: int = 3, features: int = 5, density: float = 0.1
+) -> GraphStore:
+    """One random undirected graph in double precision, a label a node; its last node has no neighbour."""
+    source = torch.Generator().manual_seed(seed)
+    edges = (torch.rand(nodes, nodes, generator=source) < density).triu(1)
+    edges[:, -1] = False
+    pairs = (edges | edges.T).nonzero().T.contiguous()
+    x = torch.randn(nodes, features, generator=source, dtype=torch.float64)
+    y = torch.randint(classes, (nodes,), generator=source)
+    return GraphStore(x, pairs, torch.tensor([0, nodes]), torch.tensor([0, pairs.shape[1]]), y)
+
+
+def node_data(nodes: int = 90, seed: int = 0) -> Data:
+    """Three classes of unequal size that differ in their features and keep to themselves: easy to learn.
+
+    No two nodes have the same features, so a node can be told by them. A third of the nodes is for training.
+    """
+    source = torch.Generator().manual_seed(seed)
+    y = torch.tensor([0, 1, 0, 2, 1, 0]).repeat(nodes // 6)
+    alike = y.unsqueeze(0) == y.unsqueeze(1)
+    edges = (torch.rand(nodes, nodes, generator=source) < alike * 0.12 + 0.01).triu(1)
+    x = 0.3 * torch.randn(nodes, 6, generator=source)
+    x[torch.arange(nodes), y] += 1
+    data = Data(x=x, edge_index=(edges | edges.T).nonzero().T.contiguous(), y=y)
+    part = torch.arange(nodes) // 6 % 3
+    data.train_mask, data.val_mask, data.test_mask = part == 0, part == 1, part == 2
+    return data
+
+
+def toy_nodes(nodes: int = 90, seed: int = 0, inductive: bool = False) -> NodeTask:
+    """The task of :func:`node_data`."""
+    return node_task(node_data(nodes, seed), name="toy nodes", inductive=inductive)

@@ -19,8 +19,8 @@ def a_task(**changes: Any) -> GraphTask:
 
 
 @pytest.mark.parametrize("part", ["train", "val", "test"])
-def test_a_split_without_graphs_is_named(part: str) -> None:
-    with pytest.raises(InputError, match=f"the {part} split has no graph"):
+def test_an_empty_split_is_named(part: str) -> None:
+    with pytest.raises(InputError, match=f"the {part} split is empty: give it at least one"):
         Split(**{**PARTS, part: torch.tensor([], dtype=torch.long)})
 
 

@@ -11,7 +11,7 @@ from torch_geometric.datasets import FakeDataset
 from graphcondense.datasets import DatasetInfo, known, load, superpixels
 from graphcondense.errors import InputError, MissingDataError
 
-NAMES = [info.name for info in known() if info.name != "CIFAR10"]
+NAMES = [info.name for info in known() if info.task == "graph" and info.name != "CIFAR10"]
 
 
 def snapshot(root: Path) -> set[tuple[Path, int]]:
@@ -142,7 +142,7 @@ def test_what_cannot_be_loaded_is_said(tmp_path: Path, write_tu: Callable[..., P
     with pytest.raises(InputError, match="unknown dataset 'mutagg': did you mean 'MUTAG'"):
         load("mutagg", data_root=tmp_path)
     with pytest.raises(
-        InputError, match=r"did you mean 'PROTEINS'\? \(known: digits, .*, CIFAR10, amazon-ego, PROTEINS\)"
+        InputError, match=r"did you mean 'PROTEINS'\? \(known: digits, .*, CIFAR10, amazon-ego, Cora, .*, Computers, PROTEINS\)"
     ):
         load("proteinz", data_root=tmp_path)
     with pytest.raises(MissingDataError, match=r"there is no folder .*absent"):

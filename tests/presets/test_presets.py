@@ -11,14 +11,15 @@ import pytest
 from graphcondense.datasets import known
 from graphcondense.errors import InputError
 from graphcondense.evaluation import Protocol
-from graphcondense.methods import DCG, METHODS, Coreset, DosCond, DosCondBi
+from graphcondense.methods import DCG, METHODS, NODE_METHODS, Coreset, DosCond, DosCondBi, NodeDosCond
 from graphcondense.models import NetworkConfig
 from graphcondense.presets import PRESETS, preset
 from graphcondense.tasks import GraphTask
 from graphcondense.training import Recipe
 from tests.made_up import toy_task
 
-NAMES = [info.name for info in known()]
+NAMES = [info.name for info in known() if info.task == "graph"]
+NODE_NAMES = [info.name for info in known() if info.task == "node"]
 # What the paper leaves open and the authors' programs do. Columns: nodes of a synthetic graph, structure rate, match,
 # pooling, norm, epochs and batch size of the judge, weight and horizon of the norm regulariser.
 PAPER = {
@@ -34,6 +35,11 @@ PAPER = {
 
 def task_named(name: str) -> GraphTask:
     return replace(toy_task(20), name=name)
+
+
+def names_of(kind: Any) -> set[str]:
+    """Settings that can be given."""
+    return {field.name for field in fields(kind) if field.init}
 
 
 def doscond(name: str, dataset: str, **settings: Any) -> DosCond:
@@ -122,12 +128,18 @@ def test_bilevel_methods_have_the_settings_of_doscond_and_dcg_real_structures(na
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_files_name_known_datasets_and_settings_only(name: str) -> None:
     table = tomllib.loads((files("graphcondense.presets") / f"{name}.toml").read_text())
-    assert set(table) <= {"any", *NAMES}
-    allowed = {"network": NetworkConfig, "condense": DosCond, "evaluate": Recipe}
-    for section in table.values():
+    assert set(table) <= {"any", *NAMES, "any-node", *NODE_NAMES}
+    for dataset, section in table.items():
+        nodes = dataset in ("any-node", *NODE_NAMES)
+        methods: dict[str, Any] = dict(NODE_METHODS if nodes else METHODS)
+        evaluate = names_of(Recipe) | ({"dropout"} if nodes else set())
+        condense = names_of(NodeDosCond if nodes else DosCond)
+        allowed = {"network": names_of(NetworkConfig), "condense": condense, "evaluate": evaluate}
+        for method, values in section.pop("method", {}).items():
+            assert set(values) <= names_of(methods[method])
         assert set(section) <= set(allowed)
         for part, values in section.items():
-            assert set(values) <= {field.name for field in fields(allowed[part])}
+            assert set(values) <= allowed[part]
 
 
 def test_settings_come_on_top_and_none_is_as_in_the_preset() -> None:

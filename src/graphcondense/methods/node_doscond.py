@@ -16,7 +16,7 @@ from graphcondense.methods.callbacks import Callback, Callbacks
 from graphcondense.methods.node_base import NodeMethod, choose_nodes
 from graphcondense.methods.weights import FreshWeights, TrainedWeights
 from graphcondense.models import NetworkConfig, NodeNetwork
-from graphcondense.real import RealNodes
+from graphcondense.real import NodeBatch, RealNodes
 from graphcondense.seeding import generator
 from graphcondense.synthetic import (
     CondensedGraph,
@@ -41,6 +41,8 @@ class NodeDosCond(NodeMethod):
         structure: ``"bernoulli"`` (0/1 edges), ``"none"`` (features alone), or ``"features"`` (weights read off the
             features, as GCond's).
         iterations: matching steps.
+        real_batch: training nodes of each class an iteration; ``"all"`` for all.
+        fanout: most neighbours that a real node gathers from in an iteration; ``None`` for all.
         distance: ``"relative-squared"``, ``"cosine"`` or ``"layerwise-cosine"``.
         feature_rate: Adam's rate for the features.
         structure_rate: Adam's rate for the structure.
@@ -58,6 +60,8 @@ class NodeDosCond(NodeMethod):
     network: NetworkConfig = NetworkConfig(hidden=256, layers=2)
     structure: str = "bernoulli"
     iterations: int = 1000
+    real_batch: int | str = 256
+    fanout: int | None = None
     distance: str = "relative-squared"
     feature_rate: float = 1e-3
     structure_rate: float = 1e-2
@@ -76,6 +80,10 @@ class NodeDosCond(NodeMethod):
             check_count(argument, getattr(self, argument))
         for argument in ("feature_rate", "structure_rate", "sparsity_weight", "norm_weight", "logit_strength"):
             check_at_least(argument, getattr(self, argument), 0)
+        if self.real_batch != "all":
+            check_count("real_batch", self.real_batch)
+        if self.fanout is not None:
+            check_count("fanout", self.fanout)
         check_choice("structure", self.structure, STRUCTURES)
         check_choice("distance", self.distance, DISTANCES)
         if not isinstance(self.network, NetworkConfig):
@@ -119,12 +127,31 @@ class NodeCondensation:
         self.network = NodeNetwork(settings.network, task.num_features, task.num_outputs)
         counts = task.train_class_counts.float()
         self.matcher = NodeMatcher(self.network, DISTANCES[settings.distance], counts / counts.sum())
-        members = [train[labels == label] for label in range(task.num_classes)]
-        nodes = RealNodes(graph, self.network.propagation)
-        self.batch = nodes.batch(torch.cat(members), self.network.levels, [len(part) for part in members])
+        self.members = [train[labels == label] for label in range(task.num_classes)]
+        most = max(len(part) for part in self.members)
+        self.most = most if settings.real_batch == "all" else int(settings.real_batch)
+        self.nodes = RealNodes(graph, self.network.propagation)
+        self.draws = generator(settings.seed, "real batch")
+        fixed = most <= self.most and settings.fanout is None
+        self.whole = self.nodes.batch(torch.cat(self.members), self.network.levels, self._sizes) if fixed else None
         self.weights = settings.weights(self.matcher, generator(settings.seed, "theta"))
         self.noise = generator(settings.seed, "structure noise")
         self.optimisers = self._fresh_optimisers(1.0)
+
+    @property
+    def _sizes(self) -> list[int]:
+        return [min(self.most, len(part)) for part in self.members]
+
+    def _batch(self) -> NodeBatch:
+        """Real nodes of this iteration, class after class."""
+        if self.whole is not None:
+            return self.whole
+        chosen = [
+            part[torch.randperm(len(part), generator=self.draws)[:size]]
+            for part, size in zip(self.members, self._sizes, strict=True)
+        ]
+        levels, fanout = self.network.levels, self.settings.fanout
+        return self.nodes.sample(torch.cat(chosen), levels, self._sizes, fanout, self.draws)
 
     def _structure(self, x: Tensor) -> NodeStructure:
         settings = self.settings
@@ -158,7 +185,7 @@ class NodeCondensation:
         if iteration == settings.restart_at:
             self.optimisers = self._fresh_optimisers(0.1)
         theta = self.weights.at(iteration, lambda: self._for_training(iteration), synthetic.labels.unsqueeze(0))
-        real = self.matcher.real(theta, self.batch)
+        real = self.matcher.real(theta, self._batch())
         batch = self._dense(iteration)
         gap, _ = self.matcher.synthetic(theta, batch, synthetic.labels, synthetic.class_weights, real)
         loss = gap

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -24,10 +25,30 @@ class RealNodes:
     def __init__(self, graph: GraphStore, propagation: str) -> None:
         self.graph = graph
         self.matrix = None if propagation == "none" else propagation_matrix(graph, propagation)
+        self._features: dict[int, Tensor] = {0: graph.x}
+
+    def features(self, steps: int) -> Tensor:
+        """Features of all nodes after ``steps`` propagations: computed once, kept. For batches that come and go."""
+        if steps not in self._features:
+            below = self.features(steps - 1)
+            self._features[steps] = below if self.matrix is None else self.matrix @ below
+            if steps > 1:
+                del self._features[steps - 1]  # only the last is ever asked for again
+        return self._features[steps]
 
     def batch(self, targets: Tensor, layers: int, group_sizes: list[int] | None = None) -> NodeBatch:
         """The targets as a batch; with ``group_sizes`` consecutive targets get gradients of their own."""
         return NodeBatch(self, targets, layers, group_sizes)
+
+    def sample(
+        self, targets: Tensor, layers: int, group_sizes: list[int], fanout: int | None, source: torch.Generator
+    ) -> NodeBatch:
+        """The same for a batch that is used once: each node gathers from at most ``fanout`` random neighbours.
+
+        What is left out is made up for by weight, so that a sum over neighbours is right on average. The first
+        propagation, that of the features, leaves nothing out.
+        """
+        return NodeBatch(self, targets, layers, group_sizes, fanout, source)
 
 
 class NodeBatch:
@@ -42,10 +63,21 @@ class NodeBatch:
         targets: positions of the nodes that outputs are wanted for.
         layers: propagations between features and outputs.
         group_sizes: targets of each group, if there are groups.
+        fanout: most neighbours that a node gathers from; ``None`` for all.
+        draws: random numbers to choose them by; given for batches that are used once.
     """
 
-    def __init__(self, source: RealNodes, targets: Tensor, layers: int, group_sizes: list[int] | None = None) -> None:
+    def __init__(
+        self,
+        source: RealNodes,
+        targets: Tensor,
+        layers: int,
+        group_sizes: list[int] | None = None,
+        fanout: int | None = None,
+        draws: torch.Generator | None = None,
+    ) -> None:
         self.source, self.layers, self.group_sizes = source, layers, group_sizes
+        self._fanout, self._draws = fanout, draws
         self.y = source.graph.y[targets]
         sizes = group_sizes or [len(targets)]
         self._nodes: dict[int, Tensor] = {layers: targets}
@@ -67,6 +99,8 @@ class NodeBatch:
             self._own[level] = torch.arange(len(nodes), device=nodes.device)
             return
         counts, col, weight = self.source.matrix.take(nodes)
+        if self._fanout is not None and self._draws is not None:
+            counts, col, weight = _thinned(counts, col, weight, self._fanout, self._draws)
         seen = repeat(group, counts) * total + col
         keys, place = torch.cat([own, seen]).unique(return_inverse=True)
         self._nodes[level - 1] = keys % total
@@ -83,7 +117,9 @@ class NodeBatch:
         """Features after ``steps`` propagations at the rows of ``level``: ``N_l x d``. Computed once, kept."""
         if (steps, level) not in self._features:
             nodes = self._nodes[max(level, min(self._nodes))]
-            self._features[steps, level] = self._propagated(nodes, steps)
+            once = self._draws is not None
+            known = self.source.features(steps).index_select(0, nodes) if once else self._propagated(nodes, steps)
+            self._features[steps, level] = known
         return self._features[steps, level]
 
     def _propagated(self, nodes: Tensor, steps: int) -> Tensor:
@@ -129,3 +165,16 @@ class NodeBatch:
         """What each target counts in the mean of its group."""
         sizes = torch.tensor(self._groups[self.layers])
         return repeat(1 / sizes.to(torch.get_default_dtype()), sizes).to(self.y.device)
+
+
+def _thinned(
+    counts: Tensor, col: Tensor, weight: Tensor, most: int, draws: torch.Generator
+) -> tuple[Tensor, Tensor, Tensor]:
+    """At most ``most`` random entries of each row, weighed to keep a row's sum on average."""
+    row = repeat(torch.arange(len(counts)), counts)
+    order = np.lexsort((torch.rand(len(row), generator=draws).numpy(), row.numpy()))
+    place = torch.arange(len(row)) - repeat(pointers(counts)[:-1], counts)
+    kept = torch.from_numpy(order)[place < most]
+    left = counts.clamp(max=most)
+    scale = repeat(counts.to(weight.dtype) / left.clamp(min=1).to(weight.dtype), left)
+    return left, col[kept], weight[kept] * scale
