@@ -53,9 +53,9 @@ class DosCondBi(DosCond):
 class DCG(DosCondBi):
     """Dataset condensation (Zhao et al., ICLR 2021) for graphs: real structures, features learned bi-level.
 
-    The settings are those of :class:`DosCondBi`; the structures are those of randomly chosen training graphs.
+    The settings are those of :class:`DosCondBi`; the structures are those of randomly chosen training graphs, with
+    isolated nodes beside them where ``pad`` says so (the paper).
     """
 
     name: ClassVar[str] = "dcg"
-    pad: bool = field(default=False, init=False)  # real structures: no node is added
     structure_rate: float = field(default=0.0, init=False)
