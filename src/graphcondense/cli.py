@@ -440,7 +440,7 @@ def reproduce(
     folder = out_folder or Path("runs/reproduce") / ("full" if full and not changed else "cut")
     make_folder(folder)
 
-    def run(cells: list[Cell], task: GraphTask, preset: Preset, part: Path) -> list[dict[str, Any]]:
+    def run(cells: list[Cell], task: GraphTask | NodeTask, preset: Preset, part: Path) -> list[dict[str, Any]]:
         return run_with_bars(cells, task, preset, part, resume=not force, force=force, jobs=jobs)
 
     bench = Bench(effort, folder, run, trained_networks(), data_root, say)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from graphcondense.errors import check_count
 from graphcondense.presets import Preset, preset
-from graphcondense.tasks import GraphTask
+from graphcondense.tasks import GraphTask, NodeTask
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Effort:
             if value is not None:
                 check_count(name, value)
 
-    def preset(self, task: GraphTask) -> Preset:
+    def preset(self, task: GraphTask | NodeTask) -> Preset:
         """The paper's settings for ``task``, cut to this effort."""
         paper = preset("paper", task)
         epochs = self.epochs or paper.recipe.epochs
@@ -40,7 +40,7 @@ class Effort:
         condense = paper.condense | ({} if self.iterations is None else {"iterations": self.iterations})
         return replace(paper, recipe=recipe, condense=condense)
 
-    def cuts(self, task: GraphTask) -> list[str]:
+    def cuts(self, task: GraphTask | NodeTask) -> list[str]:
         """What is less than the paper's protocol, in words."""
         paper = preset("paper", task)
         pairs = [

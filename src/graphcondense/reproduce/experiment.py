@@ -23,12 +23,12 @@ from graphcondense.report.charts import Panel, draw
 from graphcondense.report.sheet import Sheet
 from graphcondense.reproduce.effort import FULL, Effort
 from graphcondense.runs.grid import Cell, plan
-from graphcondense.tasks import GraphTask
+from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import Store
 
 Row = dict[str, Any]
 Result = dict[str, Any]
-RunGrid = Callable[[list[Cell], GraphTask, Preset, Path], list[Row]]
+RunGrid = Callable[[list[Cell], GraphTask | NodeTask, Preset, Path], list[Row]]
 
 
 @cache
@@ -57,17 +57,18 @@ class Bench:
     data_root: Path | None = None
     say: Callable[[str], None] = lambda _: None
 
-    def load(self, dataset: str) -> GraphTask:
-        """A dataset by name."""
+    def load(self, dataset: str, kind: type[GraphTask] | type[NodeTask] = GraphTask) -> Any:
+        """A dataset by name; it must be of the kind that the experiment is for."""
         task = datasets.load(dataset, data_root=self.data_root)
-        if not isinstance(task, GraphTask):
-            raise InputError(f"--dataset {dataset} is one graph with labelled nodes: this is for graph classification")
+        if not isinstance(task, kind):
+            wanted = "many graphs" if kind is GraphTask else "one graph with labelled nodes"
+            raise InputError(f"--dataset {dataset} does not fit: this experiment is for datasets of {wanted}")
         return task
 
     def compare(
         self,
         part: str,
-        task: GraphTask,
+        task: GraphTask | NodeTask,
         methods: Sequence[str],
         sizes: Sequence[int],
         settings: dict[str, Any] | None = None,
@@ -90,6 +91,7 @@ class Experiment(ABC):
     quick_datasets: ClassVar[tuple[str, ...]]
     """Those that a few minutes are enough for."""
     quick: ClassVar[Effort]
+    kind: ClassVar[type[GraphTask] | type[NodeTask]] = GraphTask
 
     def run(self, bench: Bench, dataset: str, command: Sequence[str]) -> Result:
         """Run on one dataset and write the result down.
@@ -99,7 +101,7 @@ class Experiment(ABC):
             dataset: on what.
             command: the command line that asked for it, to be written beside the figures.
         """
-        task = bench.load(dataset)
+        task = bench.load(dataset, self.kind)
         effort = bench.effort
         result = {
             "experiment": self.name,
@@ -120,7 +122,7 @@ class Experiment(ABC):
         return []
 
     @abstractmethod
-    def measure(self, bench: Bench, task: GraphTask) -> dict[str, Any]:
+    def measure(self, bench: Bench, task: Any) -> dict[str, Any]:
         """What the experiment finds, as plain JSON values."""
 
     @abstractmethod
