@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 import torch
 from torch_geometric.data import Batch, Data
+from torch_geometric.utils import subgraph
 
 from graphcondense.graphs import GraphStore, pointers, ranges
-from tests.made_up import random_graph, random_store
+from tests.made_up import random_graph, random_nodes, random_store
 
 
 def some_graphs(directed: bool = False) -> list[Data]:
@@ -115,3 +116,20 @@ def test_to_moves_every_array() -> None:
     moved = random_store(directed=True).to("meta")
     assert moved.directed
     assert all(getattr(moved, name).is_meta for name in ("x", "edge_index", "node_ptr", "edge_ptr", "y"))
+
+
+@pytest.mark.parametrize("nodes", [[5], [9, 2, 17, 4, 0], list(range(29, -1, -1)), list(range(30))], ids=len)
+def test_an_induced_subgraph_is_pygs_in_the_given_order(nodes: list[int]) -> None:
+    graph, index = random_nodes(density=0.3), torch.tensor(nodes)
+    part = graph.induced(index)
+    assert torch.equal(part.x, graph.x[index]) and torch.equal(part.y, graph.y[index])
+    expected, _ = subgraph(index, graph.edge_index, num_nodes=30)  # in the numbers of the whole graph
+    assert {(nodes[a], nodes[b]) for a, b in part.edge_index.T.tolist()} == {(a, b) for a, b in expected.T.tolist()}
+    assert part.edge_index.shape == expected.shape
+    assert part.edge_index.T.tolist() == sorted(part.edge_index.T.tolist())
+    assert (part.num_graphs, part.num_nodes.tolist(), part.edge_ptr.tolist()) == (
+        1,
+        [len(nodes)],
+        [0, expected.shape[1]],
+    )
+    assert not part.has_one_way_edges()

@@ -142,7 +142,8 @@ def test_what_cannot_be_loaded_is_said(tmp_path: Path, write_tu: Callable[..., P
     with pytest.raises(InputError, match="unknown dataset 'mutagg': did you mean 'MUTAG'"):
         load("mutagg", data_root=tmp_path)
     with pytest.raises(
-        InputError, match=r"did you mean 'PROTEINS'\? \(known: digits, .*, CIFAR10, amazon-ego, Cora, .*, Computers, PROTEINS\)"
+        InputError,
+        match=r"did you mean 'PROTEINS'\? \(known: digits, .*, CIFAR10, amazon-ego, Cora, .*, Computers, PROTEINS\)",
     ):
         load("proteinz", data_root=tmp_path)
     with pytest.raises(MissingDataError, match=r"there is no folder .*absent"):

@@ -129,7 +129,7 @@ def test_the_files_name_known_datasets_and_settings_only(name: str) -> None:
     for dataset, section in table.items():
         nodes = dataset in ("any-node", *NODE_NAMES)
         methods: dict[str, Any] = dict(NODE_METHODS if nodes else METHODS)
-        evaluate = names_of(Recipe) | ({"dropout"} if nodes else set())
+        evaluate = names_of(Recipe) | ({"dropout", "model"} if nodes else set())
         condense = names_of(NodeDosCond if nodes else DosCond)
         allowed = {"network": names_of(NetworkConfig), "condense": condense, "evaluate": evaluate}
         for method, values in section.pop("method", {}).items():

@@ -132,3 +132,58 @@ def test_targets_count_alike_within_their_group() -> None:
     batch = RealNodes(GRAPH, "gcn").batch(SHUFFLED[:7], 2, [4, 1, 2])
     assert batch.mean_weights.tolist() == [0.25] * 4 + [1] + [0.5] * 2
     assert RealNodes(GRAPH, "gcn").batch(SHUFFLED[:4], 2).mean_weights.tolist() == [0.25] * 4
+
+
+# --- samples ---------------------------------------------------------------------------------------------------------
+
+
+def drawn(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize("fanout", [None, 30])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sample_that_leaves_nothing_out_is_the_batch(kind: str, fanout: int | None) -> None:
+    network = NodeNetwork(NetworkConfig(kind, hidden=4, layers=3), 5, 3)
+    theta = {name: weight.double() for name, weight in network.draw(drawn(0)).items()}
+    real = RealNodes(GRAPH, network.propagation)
+    plain = real.batch(SHUFFLED[:9], network.levels, [4, 5])
+    sample = real.sample(SHUFFLED[:9], network.levels, [4, 5], fanout, drawn(1))
+    tied = tie(theta, 2)
+    torch.testing.assert_close(network(tied, sample), network(tied, plain), rtol=1e-10, atol=1e-10)
+    for steps in (0, 1, 2, 3):
+        torch.testing.assert_close(sample.features(steps, 1), plain.features(steps, 1), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("propagation", ["gcn", "mean", "sum"])
+@pytest.mark.parametrize("fanout", [1, 2, 3])
+def test_a_sample_has_at_most_so_many_neighbours_and_is_right_on_average(propagation: str, fanout: int) -> None:
+    graph = random_nodes(density=0.3)
+    real = RealNodes(graph, propagation)
+    h = torch.randn(30, 3, generator=drawn(0), dtype=torch.float64)
+    found = []
+    for seed in range(600):
+        sample = real.sample(torch.arange(30), 2, [30], fanout, drawn(seed))
+        matrix = sample.propagate(torch.eye(sample.rows(1), dtype=torch.float64), 2)
+        assert int((matrix != 0).sum(1).max()) <= fanout
+        below = sample.features(0, 1)
+        places = (below.unsqueeze(1) == graph.x).all(-1).int().argmax(1)
+        found.append(sample.propagate(h[places], 2))
+    whole = RealNodes(replace(graph, x=h), propagation).batch(torch.arange(30), 1).features(1, 1)
+    draws = torch.stack(found)
+    error = (draws.mean(0) - whole).abs()
+    assert bool((error <= 5 * draws.std(0) / 600**0.5 + 1e-9).all())
+    assert float(draws.std(0).max()) > 0.1
+
+
+def test_the_first_propagation_of_a_sample_leaves_nothing_out() -> None:
+    graph = random_nodes(density=0.3)
+    sample = RealNodes(graph, "gcn").sample(SHUFFLED[:5], 1, [5], 1, drawn(0))
+    expected = RealNodes(graph, "gcn").batch(SHUFFLED[:5], 1).features(2, 1)
+    torch.testing.assert_close(sample.features(2, 1), expected, rtol=1e-10, atol=1e-10)
+
+
+def test_the_generator_decides_what_is_left_out() -> None:
+    real = RealNodes(random_nodes(density=0.3), "gcn")
+    one, same, other = (real.sample(SHUFFLED[:5], 3, [2, 3], 2, drawn(seed)).features(0, 1) for seed in (0, 0, 1))
+    assert torch.equal(one, same) and not (one.shape == other.shape and torch.equal(one, other))

@@ -20,18 +20,21 @@ from graphcondense.reproduce.figures import BiLevel, Sparsity
 from graphcondense.reproduce.table1 import METHODS as COLUMNS
 from graphcondense.reproduce.table1 import published, verdict
 from graphcondense.runs.grid import Cell, run_grid, table_rows
-from graphcondense.tasks import GraphTask
+from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import Store
-from tests.made_up import toy_task
+from tests.made_up import toy_nodes, toy_task
 
 TINY = Effort(condense_seeds=2, eval_seeds=2, iterations=3, epochs=3, validate_every=2)
 
 
-def a_bench(folder: Path, monkeypatch: pytest.MonkeyPatch, effort: Effort = TINY) -> Bench:
+def a_bench(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, effort: Effort = TINY, kind: type[GraphTask | NodeTask] = GraphTask
+) -> Bench:
     """A bench whose only dataset is a toy under whichever name."""
-    monkeypatch.setattr(datasets, "load", lambda name, data_root=None: replace(toy_task(120), name=name))
+    toy = toy_nodes() if kind is NodeTask else toy_task(120)
+    monkeypatch.setattr(datasets, "load", lambda name, data_root=None: replace(toy, name=name))
 
-    def run(cells: list[Cell], task: GraphTask, preset: Preset, part: Path) -> list[dict[str, Any]]:
+    def run(cells: list[Cell], task: GraphTask | NodeTask, preset: Preset, part: Path) -> list[dict[str, Any]]:
         return table_rows(run_grid(cells, task, preset, folder=part, resume=True))
 
     return Bench(effort, folder, run, Store())
@@ -51,16 +54,25 @@ def test_an_experiment_measures_writes_shows_and_draws(
     monkeypatch.setattr(BiLevel, "per_class", {"toy": 2})
     monkeypatch.setattr(Sparsity, "per_class", 2)
     monkeypatch.setattr(type(experiment), "graphs", 4, raising=False)
-    result = experiment.run(a_bench(tmp_path, monkeypatch), "toy", ["graphcondense", "reproduce", name])
+    bench = a_bench(tmp_path, monkeypatch, kind=experiment.kind)
+    result = experiment.run(bench, "toy", ["graphcondense", "reproduce", name])
     assert json.loads((tmp_path / f"{name}-toy.json").read_text()) == result
     assert result["command"] == f"graphcondense reproduce {name}" and not result["full"]
-    assert "3 iterations of 1,000" in result["cuts"] and "3 epochs of 500" in result["cuts"]
+    epochs = 600 if experiment.kind is NodeTask else 500
+    assert {"3 iterations of 1,000", f"3 epochs of {epochs}"} <= set(result["cuts"])
     assert result["versions"]["torch"]
     for sheet in experiment.sheets([result]):
         assert sheet.rows and all(len(row) == len(sheet.header) for row in sheet.rows)
         assert sheet.markdown().count("\n| ") == len(sheet.rows) + 2
     svg, png = experiment.draw([result], tmp_path)
     assert svg.read_bytes().startswith(b"<?xml") and png.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_dataset_of_the_other_task_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = GraphTask if EXPERIMENTS[name].kind is NodeTask else NodeTask
+    with pytest.raises(InputError, match="--dataset toy does not fit: this experiment is for datasets of"):
+        EXPERIMENTS[name].run(a_bench(tmp_path, monkeypatch, kind=other), "toy", [])
 
 
 @pytest.mark.parametrize("name", ["table1", "fig-sparsity", "fig-size", "table1-splits"])

@@ -26,6 +26,9 @@ def load_planetoid(name: str, folder: Path) -> NodeTask:
         raise FileFormatError(
             f"{folder} has damaged files ({' '.join(str(error).split())[:80]}): fetch them anew"
         ) from None
+    index = next(folder.glob("ind.*.test.index"))
+    if len(index.read_text().split()) != int(data.test_mask.sum()) or int(data.test_mask.sum()) != 1000:
+        raise FileFormatError(f"{index} is too short: fetch it anew")
     split = Split(*(data[f"{part}_mask"].nonzero().flatten() for part in ("train", "val", "test")))
     return assemble(name, sum_to_one(data.x), data.edge_index, data.y, split, notes=["features sum to one a node"])
 
@@ -47,15 +50,12 @@ def load_amazon(name: str, file: Path, split_seed: int = 0) -> NodeTask:
 def load_ogbn(name: str, folder: Path) -> NodeTask:
     """An OGB node set (ogbn-arxiv) with its time split; features standardised by the training nodes."""
     raw, splits = folder / "raw", folder / "split" / "time"
-    x = torch.from_numpy(np.asarray(read_table(raw / "node-feat.csv.gz"), dtype=np.float32))
+    x = torch.from_numpy(np.asarray(read_table(raw / "node-feat.csv.gz", whole=False), dtype=np.float32))
     y = torch.from_numpy(read_column(raw / "node-label.csv.gz"))
     edges = torch.from_numpy(np.ascontiguousarray(read_table(raw / "edge.csv.gz", columns=2).T))
     _check(raw / "node-feat.csv.gz", x, edges, y)
     parts = [torch.from_numpy(read_column(splits / f"{part}.csv.gz")) for part in ("train", "valid", "test")]
-    for part in parts:
-        if len(part) and (int(part.min()) < 0 or int(part.max()) >= len(y)):
-            raise FileFormatError(f"{splits} names a node outside of 0 to {len(y) - 1}: fetch it anew")
-    split = Split(*parts)
+    split = _split(splits, parts, len(y))
     notes = ["features standardised by the training nodes", "edges taken both ways"]
     return assemble(name, standardised(x, split.train), edges, y, split, notes=notes)
 
@@ -70,14 +70,16 @@ def load_flickr(name: str, folder: Path) -> NodeTask:
         role = json.loads((folder / "role.json").read_text(encoding="utf-8"))
         y = torch.full((len(x),), -1, dtype=torch.long)
         y[torch.tensor([int(node) for node in classes])] = torch.tensor([int(label) for label in classes.values()])
-        split = Split(*(torch.tensor(role[part], dtype=torch.long) for part in ("tr", "va", "te")))
-    except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
+        parts = [torch.tensor(role[part], dtype=torch.long) for part in ("tr", "va", "te")]
+    except Exception as error:
+        # As for Amazon: damaged arrays raise any of half a dozen types.
         raise FileFormatError(
             f"{folder} is not PyG's Flickr ({' '.join(str(error).split())[:80]}): fetch it anew"
         ) from None
     pairs = matrix.tocoo()
     edges = torch.from_numpy(np.stack([pairs.row, pairs.col]).astype(np.int64))
     _check(folder / "feats.npy", x, edges, y)
+    split = _split(folder / "role.json", parts, len(y))
     notes = ["features standardised by the training nodes"]
     return assemble(name, standardised(x, split.train), edges, y, split, inductive=True, notes=notes)
 
@@ -85,8 +87,17 @@ def load_flickr(name: str, folder: Path) -> NodeTask:
 def _check(file: Path, x: Tensor, edges: Tensor, y: Tensor) -> None:
     if len(x) != len(y):
         raise FileFormatError(f"{file} has {len(x):,} nodes, but there are {len(y):,} labels: fetch the files anew")
+    if not bool(torch.isfinite(x).all()):
+        raise FileFormatError(f"{file} has a number that is not finite: fetch it anew")
     if edges.numel() and (int(edges.min()) < 0 or int(edges.max()) >= len(y)):
         raise FileFormatError(f"an edge beside {file} names a node outside of 0 to {len(y) - 1}: fetch the files anew")
+
+
+def _split(file: Path, parts: list[Tensor], nodes: int) -> Split:
+    for part in parts:
+        if not len(part) or int(part.min()) < 0 or int(part.max()) >= nodes:
+            raise FileFormatError(f"{file} is empty or names a node outside of 0 to {nodes - 1}: fetch it anew")
+    return Split(*parts)
 
 
 def sum_to_one(x: Tensor) -> Tensor:

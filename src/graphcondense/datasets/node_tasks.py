@@ -91,7 +91,7 @@ def assemble(
 
 def _checked(data: Data) -> tuple[Tensor | None, Tensor, Tensor]:
     y, edges, x = data.y, data.edge_index, data.x
-    if not isinstance(y, Tensor) or y.is_floating_point() or y.numel() != len(y):
+    if not isinstance(y, Tensor) or y.is_floating_point() or y.dim() == 0 or y.numel() != len(y):
         raise InputError("data.y must be a tensor of whole numbers, one label a node (-1 for none)")
     y = y.reshape(-1).long().cpu()
     if not isinstance(edges, Tensor) or edges.dim() != 2 or edges.shape[0] != 2 or edges.is_floating_point():
@@ -118,7 +118,7 @@ def _split(data: Data, y: Tensor, seed: int) -> tuple[Split, list[str]]:
         mask = data.get(name)
         if mask is None:
             continue
-        if not isinstance(mask, Tensor) or mask.dtype != torch.bool or len(mask) != len(y):
+        if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.shape[:1] != y.shape:
             raise InputError(f"data.{name} must be {len(y)} booleans, one a node")
         if mask.dim() == 2:
             if seed >= mask.shape[1]:
@@ -131,6 +131,8 @@ def _split(data: Data, y: Tensor, seed: int) -> tuple[Split, list[str]]:
         missing = [name for name in _MASKS if name not in found]
         raise InputError(f"data has {', '.join(found)} but not {', '.join(missing)}: give all three masks, or none")
     labelled = (y >= 0).nonzero().flatten()
+    if not len(labelled):
+        raise InputError("data.y has no label: every node has -1")
     values = y[labelled].unique(return_inverse=True)[1]
     val, test, train = stratified_parts(values, parts=2, seed=seed)
     split = Split(labelled[train], labelled[val], labelled[test])

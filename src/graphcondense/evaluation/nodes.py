@@ -78,11 +78,17 @@ def _checked(graph: CondensedGraph | Data | None, task: NodeTask) -> CondensedGr
     if graph is None or (isinstance(graph, CondensedGraph) and graph.info.get("method") == "whole"):
         return None
     if isinstance(graph, Data):
-        edges = graph.edge_index
+        edges, x, y = graph.edge_index, graph.x, graph.y
+        if not all(isinstance(part, Tensor) for part in (edges, x, y)) or x.dim() != 2 or y.shape != x.shape[:1]:
+            raise InputError("graph needs x (a row a node), edge_index and y (a whole number a node)")
+        if edges.numel() and not 0 <= int(edges.min()) <= int(edges.max()) < len(x):
+            raise InputError(f"graph.edge_index names a node outside of 0 to {len(x) - 1}")
         store = GraphStore(
             graph.x.float(), edges, torch.tensor([0, len(graph.x)]), torch.tensor([0, edges.shape[1]]), graph.y
         )
         graph = CondensedGraph(store, task.num_classes, graph.get("edge_weight"))
+    if not isinstance(graph, CondensedGraph):
+        raise InputError(f"graph={type(graph).__name__} must be a condensed graph, a PyG Data, or None")
     if graph.graph.num_features != task.num_features:
         raise InputError(
             f"the graph has {graph.graph.num_features} features a node, {task.name} has {task.num_features}: they do "

@@ -84,6 +84,12 @@ class NodeDosCond(NodeMethod):
             check_count("real_batch", self.real_batch)
         if self.fanout is not None:
             check_count("fanout", self.fanout)
+        if self.restart_at is not None:
+            check_count("restart_at", self.restart_at, minimum=0)
+        for argument in ("final_temperature", "threshold"):
+            check_at_least(argument, getattr(self, argument), 0)
+        if not 0 < self.final_temperature <= 1:
+            raise InputError(f"final_temperature={self.final_temperature!r} must be in (0, 1]")
         check_choice("structure", self.structure, STRUCTURES)
         check_choice("distance", self.distance, DISTANCES)
         if not isinstance(self.network, NetworkConfig):
@@ -205,7 +211,8 @@ class NodeCondensation:
         inputs = [tensor for opt in moving for group in opt.param_groups for tensor in group["params"]]
         for opt in moving:
             opt.zero_grad()
-        torch.autograd.backward(loss, inputs=inputs)
+        if inputs:
+            torch.autograd.backward(loss, inputs=inputs)
         for opt in moving:
             opt.step()
         record = {"loss": float(loss.detach()), "second_term": float(bound.detach())}
@@ -258,6 +265,14 @@ class GCond(NodeDosCond):
     inner_rate: float = 0.01
     feature_turns: int = 10
     structure_turns: int = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for argument in ("outer", "inner", "feature_turns", "structure_turns"):
+            check_count(argument, getattr(self, argument))
+        check_at_least("inner_rate", self.inner_rate, 0)
+        if not 0 < self.inner_rate < math.inf:
+            raise InputError(f"inner_rate={self.inner_rate!r} must be above zero and finite")
 
     def weights(self, matcher: NodeMatcher, source: torch.Generator) -> FreshWeights:
         """Weights that are trained on the small graph between two matching steps."""

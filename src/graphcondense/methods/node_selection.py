@@ -10,7 +10,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from graphcondense.errors import InputError
+from graphcondense.errors import InputError, check_at_least
 from graphcondense.methods.callbacks import Callback
 from graphcondense.methods.coresets import Herding, KCenter
 from graphcondense.methods.node_base import NodeMethod, choose_nodes
@@ -55,6 +55,9 @@ class NodeCoreset(NodeMethod):
             raise InputError(f"network={self.network!r} must be a NetworkConfig, e.g. NetworkConfig('sgc')")
         if not isinstance(self.recipe, Recipe):
             raise InputError(f"recipe={self.recipe!r} must be a Recipe, e.g. Recipe(epochs=100)")
+        check_at_least("dropout", self.dropout, 0)
+        if not self.dropout < 1:
+            raise InputError(f"dropout={self.dropout!r} must be below 1")
 
     def _condense(self, task: NodeTask, callbacks: Sequence[Callback]) -> tuple[CondensedGraph, list[dict[str, float]]]:
         network = NodeNetwork(self.network, task.num_features, task.num_outputs)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from graphcondense.errors import InputError
-from graphcondense.models.kinds import KINDS, SGC, Parameters, Slot, apply_linear, linear_slots
+from graphcondense.models.kinds import GIN, KINDS, SGC, Parameters, Slot, apply_linear, linear_slots
 from graphcondense.models.network import NetworkConfig
 from graphcondense.models.views import Rows
 from graphcondense.seeding import generator
@@ -78,9 +78,12 @@ class NodeNetwork:
         h: Tensor | None = None
         for layer in range(1, self.config.layers):
             h = torch.relu(self.kind.convolve(weights, batch, h, layer))
+        own = isinstance(self.kind, GIN)  # a GIN's last layer multiplies the sum of node and neighbours
         if h is None:
-            return batch.features(1, 1).unsqueeze(0)
-        return batch.propagate(h, self.config.layers)
+            seen = batch.features(1, 1) + batch.features(0, 1) if own else batch.features(1, 1)
+            return seen.unsqueeze(0)
+        seen = batch.propagate(h, self.config.layers)
+        return seen + batch.own(h, self.config.layers) if own else seen
 
     def __call__(self, weights: Parameters, batch: Rows, masks: Sequence[Tensor] = ()) -> Tensor:
         """Outputs of the batch's targets, ``R x N x outputs``.

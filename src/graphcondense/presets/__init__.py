@@ -30,6 +30,7 @@ class Preset:
         dropout: of the judge's hidden units, for node tasks.
         nodes: whether it is for a node task.
         special: settings that single methods have of their own, by the method's name.
+        judge: kind of network to judge with, where it is another than the one to condense with.
     """
 
     name: str
@@ -39,11 +40,13 @@ class Preset:
     dropout: float = 0.0
     nodes: bool = False
     special: dict[str, dict[str, Any]] = field(default_factory=dict)
+    judge: str | None = None
 
     @property
     def protocol(self) -> Protocol:
         """How results of this preset are judged."""
-        return Protocol(self.network, self.recipe, self.dropout)
+        network = self.network if self.judge is None else replace(self.network, kind=self.judge)
+        return Protocol(network, self.recipe, self.dropout)
 
     @property
     def methods(self) -> Mapping[str, type[Method] | type[NodeMethod]]:
@@ -52,7 +55,7 @@ class Preset:
 
     def with_model(self, kind: str) -> Preset:
         """The same settings with another kind of network."""
-        return replace(self, network=replace(self.network, kind=kind))
+        return replace(self, network=replace(self.network, kind=kind), judge=None)
 
     def method(self, name: str, **settings: Any) -> Condenser:
         """A method with this preset's settings, as far as it has them; ``settings`` come on top and must fit.
@@ -85,6 +88,6 @@ def preset(name: str, task: GraphTask | NodeTask) -> Preset:
                 parts[key] |= {method: parts[key].get(method, {}) | own for method, own in values.items()}
             else:
                 parts[key] |= values
-    dropout = parts["evaluate"].pop("dropout", 0.0)
+    dropout, judge = parts["evaluate"].pop("dropout", 0.0), parts["evaluate"].pop("model", None)
     network, recipe = NetworkConfig(**parts["network"]), Recipe(**parts["evaluate"])
-    return Preset(name, network, parts["condense"], recipe, dropout, nodes, parts["method"])
+    return Preset(name, network, parts["condense"], recipe, dropout, nodes, parts["method"], judge)

@@ -289,7 +289,8 @@ def _whole_networks(cells: Sequence[Cell], preset: Preset, parts: int) -> list[_
         if isinstance(cell.method, Coreset):
             seeds.setdefault((cell.method.network, cell.method.recipe), set()).add(cell.method.seed)
         elif cell.size is None:
-            judge = preset.network if cell.model is None else replace(preset.network, kind=cell.model)
+            judge = preset.protocol.network
+            judge = judge if cell.model is None else replace(judge, kind=cell.model)
             seeds.setdefault((judge, preset.recipe), set()).update(range(cell.eval_seeds))
     split = [(kind, sorted(all_seeds)[part::parts]) for kind, all_seeds in seeds.items() for part in range(parts)]
     return [_Networks(*kind, tuple(own)) for kind, own in split if own]

@@ -151,7 +151,9 @@ def read(path: Path) -> tuple[GraphStore, dict[str, Any], Tensor | None]:
     graphs = GraphStore(tensors["x"], edge_index, pointers(num_nodes), pointers(edge_counts), labels, meta["directed"])
     weights = tensors.get(_WEIGHTS)
     if weights is not None and (
-        weights.dtype != torch.float32 or weights.shape != edge_index.shape[1:] or not bool((weights > 0).all())
+        weights.dtype != torch.float32
+        or weights.shape != edge_index.shape[1:]
+        or not bool(((weights > 0) & weights.isfinite()).all())
     ):
         raise FileFormatError(f"{path} is damaged: weights that do not fit the edges")
     return graphs, {key: meta[key] for key in ("num_classes", "metric", "info", "task")}, weights

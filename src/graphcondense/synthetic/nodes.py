@@ -174,7 +174,8 @@ class FromFeatures(NodeStructure):
     def result(self, x: Tensor) -> Tensor:
         """The weights that are large enough."""
         weights = self.sample(x, 0.0, torch.Generator())
-        return weights * (weights >= self.threshold)
+        upper = (weights * (weights >= self.threshold)).triu(1)  # both directions alike to the last bit
+        return upper + upper.T
 
 
 class SyntheticNodes:
