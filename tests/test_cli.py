@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -555,6 +556,18 @@ def test_an_interrupt_leaves_with_130(tiny: str, monkeypatch: pytest.MonkeyPatch
     assert result.stdout == ""
     assert result.stderr.splitlines()[-1] == "interrupted"
     assert not list(Path("run").iterdir())
+
+
+def test_being_told_to_end_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(cli, "run_with_bars", lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGTERM))
+    monkeypatch.setattr(sys, "argv", ["graphcondense", "quickstart"])
+    try:
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert left.value.code == 130
 
 
 def test_our_own_mistakes_leave_with_1(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:

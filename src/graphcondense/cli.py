@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import shlex
+import signal
 import sys
 import tomllib
 from collections.abc import Callable
@@ -566,7 +567,8 @@ def options(
 
 
 def main() -> None:
-    """Entry point: a wrong option, too, gets one line and exit code 2."""
+    """Entry point: a wrong option, too, gets one line and exit code 2; being told to end is an interrupt."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that worker processes do not outlive this one
     try:
         code = app(standalone_mode=False)
     except Exception as error:

@@ -17,7 +17,7 @@ import torch
 from graphcondense import datasets
 from graphcondense.errors import InputError
 from graphcondense.files import write_json
-from graphcondense.methods import versions
+from graphcondense.methods import DosCond, versions
 from graphcondense.presets import Preset
 from graphcondense.report.charts import Panel, draw
 from graphcondense.report.sheet import Sheet
@@ -152,3 +152,11 @@ def paper_sizes(dataset: str) -> list[int]:
 def in_percent(row: Row) -> float:
     """A score as figures show it: accuracy in percent, ROC-AUC as it stands."""
     return float(row["mean"]) * (100 if row["metric"] == "accuracy" else 1)
+
+
+def most_per_class(task: GraphTask, chosen: Preset) -> int:
+    """Graphs a class that DosCond can start from: the smallest class's, as far as they are small enough."""
+    method = chosen.method("doscond")
+    assert isinstance(method, DosCond)
+    small = task.train.num_nodes <= method.num_nodes(task)
+    return int(torch.bincount(task.train.y[small], minlength=task.num_classes).min())

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 from sklearn.manifold import TSNE
 from sklearn.metrics import silhouette_score
 
@@ -18,12 +17,11 @@ from graphcondense.methods import DosCond
 from graphcondense.methods.doscond import Condensation
 from graphcondense.metrics import METRIC_TITLES, METRICS
 from graphcondense.models import Network
-from graphcondense.presets import Preset
 from graphcondense.report.charts import Cloud, Curve, Panel
 from graphcondense.report.sheet import Sheet
 from graphcondense.report.tables import score_text
 from graphcondense.reproduce.effort import FULL, Effort
-from graphcondense.reproduce.experiment import Bench, Experiment, Result, in_percent
+from graphcondense.reproduce.experiment import Bench, Experiment, Result, in_percent, most_per_class
 from graphcondense.synthetic import CondensedDataset, density
 from graphcondense.tasks import GraphTask
 from graphcondense.training import train
@@ -44,8 +42,8 @@ class Size(Experiment):
     sizes: ClassVar[tuple[int, ...]] = (1, 5, 10, 20, 50, 100, 200, 300)
 
     def measure(self, bench: Bench, task: GraphTask) -> dict[str, Any]:
-        """Sizes up to what the smallest class has."""
-        most = int(task.train_class_counts.min())
+        """Sizes up to what the smallest class can start from."""
+        most = most_per_class(task, bench.effort.preset(task))
         sizes = [size for size in self.sizes if size <= (most if bench.effort == FULL else min(most, 50))]
         return {"rows": bench.compare(f"{self.name}/{task.name}", task, ["whole", "random", "doscond"], sizes)}
 
@@ -256,7 +254,7 @@ class Terms(Experiment):
     title: ClassVar[str] = "Figure: the two terms of the bound"
     datasets: ClassVar[tuple[str, ...]] = ("DD", "ogbg-molhiv")
     quick_datasets: ClassVar[tuple[str, ...]] = ("ogbg-molhiv", "MUTAG")
-    quick: ClassVar[Effort] = Effort(condense_seeds=1, eval_seeds=1, iterations=100)
+    quick: ClassVar[Effort] = Effort(iterations=100)
     horizon: ClassVar[int] = 500
     graphs: ClassVar[int] = 50
 
@@ -318,7 +316,7 @@ class Embeddings(Experiment):
     def measure(self, bench: Bench, task: GraphTask) -> dict[str, Any]:
         """The network of the first seed for each set, its test embeddings in the plane, and how apart classes are."""
         chosen = bench.effort.preset(task)
-        size = self._size(task, chosen)
+        size = min(50, most_per_class(task, chosen))
         part = f"{self.name}/{task.name}"
         bench.compare(part, task, [name for name in self.methods if name != "whole"], [size], condense_seeds=1)
         network = Network(chosen.network, task.num_features, task.num_outputs)
@@ -338,14 +336,6 @@ class Embeddings(Experiment):
             score = float(METRICS[task.metric](trained.outputs(task.test)[0], task.test.y))
             sets[name] = {"points": np.round(plane, 2).tolist(), "silhouette": apart, "score": score}
         return {"graphs_per_class": size, "metric": task.metric, "labels": task.test.y.tolist(), "sets": sets}
-
-    @staticmethod
-    def _size(task: GraphTask, chosen: Preset) -> int:
-        """50 graphs a class, or as many as there are that are small enough to start from."""
-        method = chosen.method("doscond")
-        assert isinstance(method, DosCond)
-        small = task.train.num_nodes <= method.num_nodes(task)
-        return min(50, int(torch.bincount(task.train.y[small], minlength=task.num_classes).min()))
 
     def sheets(self, results: Sequence[Result]) -> list[Sheet]:
         """How far apart the classes are, in numbers."""
