@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
 
+import graphcondense as gc
 from graphcondense.cli import app
-from tests.made_up import toy_task
+from tests.made_up import toy_nodes, toy_task
 
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
 
@@ -20,7 +22,7 @@ def blocks(language: str) -> list[str]:
 
 def test_own_data_in_ten_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.chdir(tmp_path)
-    (code,) = blocks("python")
+    code, _ = blocks("python")
     assert len(code.strip().splitlines()) <= 12  # ten lines and the imports
     names = {"my_graphs": list(toy_task().graphs)}
     exec(compile(code, "README.md", "exec"), names)
@@ -28,6 +30,18 @@ def test_own_data_in_ten_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert names["scores"].mean > 0.6  # type: ignore[attr-defined]
     assert "validation and test set taken from train" in capsys.readouterr().out
     assert next(iter(names["loader"])).num_graphs == 10  # type: ignore[call-overload]
+
+
+def test_one_large_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(gc, "load", lambda name: toy_nodes())
+    _, code = blocks("python")
+    small = code.replace("nodes=70", "nodes=9, iterations=3").replace("seeds=10", "seeds=2")
+    names: dict[str, Any] = {"gc": gc}
+    exec(compile(small, "README.md", "exec"), names)
+    assert (tmp_path / "cora70.safetensors").is_file()
+    assert 0 <= float(capsys.readouterr().out) <= 1
+    assert names["data"].num_nodes == 9
 
 
 def test_every_command_and_option_that_is_named_exists() -> None:
