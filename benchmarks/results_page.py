@@ -59,7 +59,8 @@ def render(docs: Path = DOCS) -> str:
         parts += [f"![{experiment.title}](figures/{path.name})\n" for path in pictures]
         parts += [sheet.markdown() for sheet in experiment.sheets(results)]
         if experiment.name == "table1":
-            parts += [against_baselines(results).markdown(), differing_cells(results, notes["cells"])]
+            parts += [against_baselines(results).markdown(), tally(results, notes["behind"])]
+            parts.append(differing_cells(results, notes["cells"]))
         parts += ["Made by:\n", "```", *dict.fromkeys(result["command"] for result in results), "```\n"]
         cut = [f"- {result['dataset']}: {'; '.join(result['cuts'])}." for result in results if result["cuts"]]
         if cut:
@@ -105,6 +106,34 @@ def against_baselines(results: list[Result]) -> Sheet:
         "(Welch's t-test over condensations, 5%); with a question mark: one condensation only, so it cannot be told."
     )
     return Sheet("DosCond against each baseline", header, cells, [note])
+
+
+def tally(results: list[Result], notes: dict[str, str]) -> str:
+    """How often DosCond is ahead, and a paragraph on each baseline that is ahead of it by more than the spread."""
+    count = {"ahead": 0, "ahead, supported": 0, "behind": 0, "behind, supported": 0}
+    paragraphs = []
+    for result in results:
+        rows = {(row["method"], row["graphs_per_class"]): row for row in result["data"]["rows"]}
+        for (name, size), other in rows.items():
+            own = rows.get(("doscond", size))
+            if name not in BASELINES or own is None:
+                continue
+            side = "ahead" if own["mean"] >= other["mean"] else "behind"
+            count[side] += 1
+            if supported(own["condensation_means"], other["condensation_means"]):
+                count[f"{side}, supported"] += 1
+                if side == "behind":
+                    note = notes.get(f"{result['dataset']}/{name}", notes.get(name, ""))
+                    gap = signed(other["mean"] - own["mean"], own["metric"])
+                    paragraphs.append(
+                        f"**{result['dataset']}, {size} a class**: {name} is ahead by {gap}. {note}".rstrip()
+                    )
+    words = (
+        f"DosCond is ahead of a baseline in {count['ahead']} comparisons (by more than the spread in "
+        f"{count['ahead, supported']}) and behind in {count['behind']} (by more than the spread in "
+        f"{count['behind, supported']}). In the paper it is ahead, or level, in all."
+    )
+    return "\n\n".join([words, *paragraphs]) + "\n"
 
 
 def gap_text(own: Row, other: Row) -> str:

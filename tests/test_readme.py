@@ -11,6 +11,7 @@ from typer.main import get_command
 
 import graphcondense as gc
 from graphcondense.cli import app
+from graphcondense.methods import METHODS
 from tests.made_up import toy_nodes, toy_task
 
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
@@ -18,6 +19,10 @@ README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding=
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def section(title: str) -> str:
+    return README.split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
 def test_own_data_in_ten_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:  # type: ignore[no-untyped-def]
@@ -52,5 +57,10 @@ def test_every_command_and_option_that_is_named_exists() -> None:
         _, name, *words = line.split("#")[0].split()
         known = {option for parameter in commands[name].params for option in parameter.opts}
         assert {word for word in words if word.startswith("-")} <= known, line
-    table = re.findall(r"^\| `(\w+)", README, flags=re.MULTILINE)
+    table = re.findall(r"^\| `(\w+)", section("Commands"), flags=re.MULTILINE)
     assert set(table) == set(commands)
+
+
+def test_every_method_is_named() -> None:
+    table = re.findall(r"^\| (.*?) \|", section("Is it better than picking graphs?"), flags=re.MULTILINE)
+    assert {name for cell in table for name in re.findall(r"`([\w-]+)`", cell)} == set(METHODS)
