@@ -8,13 +8,15 @@ import shlex
 import signal
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec
 
 import torch
 import typer
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -370,7 +372,9 @@ def compare(
     iterations: Annotated[int | None, typer.Option(help="Iterations (fresh networks); else the preset's.")] = None,
     settings: Settings = None,
     jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
-    out_folder: Annotated[Path | None, typer.Option("--out", help="Folder; each finished cell is kept there.")] = None,
+    out_folder: Annotated[
+        Path | None, typer.Option("--out", help="Folder for every cell; else runs/compare-DATASET-PRESET.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue what --out has.")] = False,
     force: Force = False,
     threads: Threads = None,
@@ -461,14 +465,42 @@ def reproduce(
     left = [name for name in experiment.datasets if name not in names]
     if left and not dataset:
         tell(f"left out: {', '.join(left)} (--dataset, or --full for all)")
-    tell(f"data: {folder}/{what}-DATASET.json" + "".join(f"\npicture: {path}" for path in pictures))
+    for result in results:
+        name = f"{what}-{result['dataset']}.json"
+        tell(f"data: {folder / name}")
+    for path in pictures:
+        tell(f"picture: {path}")
+
+
+@contextmanager
+def kept_cells(folder: Path, done: list[dict[str, Any]]) -> Iterator[None]:
+    """Say what is kept if the work within is interrupted, or if the system ends one of its processes."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"{len(done)} finished cells are kept in {folder}: --resume goes on from there")
+        raise
+    except TerminatedWorkerError:
+        raise GraphcondenseError(
+            f"the system ended one of the worker processes, perhaps for want of memory; {len(done)} finished cells are "
+            f"kept in {folder}: go on with --resume, perhaps with fewer --jobs"
+        ) from None
 
 
 def run_with_bars(
     cells: list[Cell], task: GraphTask | NodeTask, preset: Preset, folder: Path, resume: bool, force: bool, jobs: int
 ) -> list[dict[str, Any]]:
     """Run a grid with its progress shown; the rows of its table."""
-    with progress_bar(f"comparing on {task.name}") as advance:
+    done: list[dict[str, Any]] = []
+
+    def show(rows: list[dict[str, Any]]) -> None:
+        done[:] = rows
+        if rows and sys.stderr.isatty():
+            advance.show(comparison_sheet(table_rows(rows)).rich())
+        else:
+            say(f"{task.name}: {len(rows)} of {len(cells)} cells")
+
+    with progress_bar(f"comparing on {task.name}") as advance, kept_cells(folder, done):
         rows = run_grid(
             cells,
             task,
@@ -480,7 +512,7 @@ def run_with_bars(
             store=trained_networks(),
             advance=advance,
             advance_cell=advance.detail,
-            show=lambda done: advance.show(comparison_sheet(table_rows(done)).rich()) if done else None,
+            show=show,
         )
     return table_rows(rows)
 

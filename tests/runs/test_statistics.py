@@ -131,11 +131,12 @@ def test_one_condensation_leaves_it_open() -> None:
     assert rows[0]["vs_best"]["supported"] is None
 
 
-def test_the_first_of_equally_good_ones_is_best_and_the_other_is_not_told_apart() -> None:
-    rows = [a_row("random", 1, [0.5, 0.6]), a_row("doscond", 1, [0.6, 0.5])]
+def test_equally_good_ones_are_all_best() -> None:
+    rows = [a_row("random", 1, [0.5, 0.6]), a_row("doscond", 1, [0.6, 0.5]), a_row("dcg", 1, [0.5, 0.5])]
     annotate(rows)
-    assert [row["is_best"] for row in rows] == [True, False]
-    assert rows[1]["vs_best"] == {"difference": 0, "supported": False}
+    assert [row["is_best"] for row in rows] == [True, True, False]
+    assert ["vs_best" in row for row in rows] == [False, False, True]
+    assert rows[1]["vs_random"] == {"difference": 0, "supported": False}
 
 
 def test_datasets_do_not_mix() -> None:

@@ -81,6 +81,8 @@ def resplit(task: GraphTask, seed: int) -> GraphTask:
         seed: of the split.
     """
     check_count("seed", seed, minimum=0)
+    if not isinstance(task, GraphTask):
+        raise InputError(f"task={type(task).__name__} must be a task: make one with gc.graph_task(your graphs)")
     split = stratified_split(task.graphs.y, seed)
     note = f"split made here (by class, seed {seed}): {sizes(split)}"
     return replace(task, split=split, source="", notes=(note,))

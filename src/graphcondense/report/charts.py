@@ -11,6 +11,7 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from graphcondense.files import write_aside
 from graphcondense.report.colours import PALETTE
@@ -126,8 +127,9 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
     if panel.log_x:
         axes.set_xscale("symlog" if any(0 in shape.x for shape in panel.shapes) else "log", **_linear_part(panel))
         marked = sorted({x for shape in panel.shapes for x in shape.x})
-        if len(marked) <= _MOST_MARKS:
-            axes.set_xticks(marked, [f"{x:g}" for x in marked])
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        if len(marked) <= _MOST_MARKS and marked[-1] >= 1.5 * marked[0]:
+            axes.set_xticks(marked, [f"{x:.3g}" for x in marked])
             axes.set_xticks([], minor=True)
     if panel.log_y:
         axes.set_yscale("log")

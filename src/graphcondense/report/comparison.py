@@ -65,7 +65,7 @@ def _over_random(row: Row) -> str:
         return ""
     scale, digits = (100, 1) if row["metric"] == "accuracy" else (1, 3)
     text = f"{row['vs_random']['difference'] * scale:+.{digits}f}"
-    return text if row["vs_random"]["supported"] else f"({text})"
+    return {True: text, False: f"({text})", None: f"{text}?"}[row["vs_random"]["supported"]]
 
 
 def _break_even(row: Row) -> str:
@@ -79,7 +79,7 @@ COLUMNS = (
     _Column("n", _size),
     _Column("score", lambda row: score_text(row["mean"], row["std"], row["metric"])),
     _Column("", _mark),
-    _Column("-random", _over_random),
+    _Column("vs rand", _over_random),
     _Column("runs", lambda row: str(row["runs"])),
     _Column("bytes", lambda row: bytes_text(row["bytes"])),
     _Column("share", lambda row: share_text(row["share"])),
@@ -88,9 +88,10 @@ COLUMNS = (
     _Column("pays", _break_even),
 )
 LEGEND = (
-    "n: graphs per class (node tasks: nodes). * best of its n; = not told apart from it, ? one run: not known (Welch's "
-    "t-test over condensations, 5%). -random: ahead of random, in brackets where not supported. train: one training. "
-    "pays: after so many trainings the condensation has paid for itself."
+    "n: graphs per class (node tasks: nodes). ±: over all runs. * best of its n; = not told apart from it, ? one "
+    "condensation: not known (Welch's t-test over condensations, 5%). vs rand: ahead of random, in brackets where not "
+    "supported. share: of the training set's bytes. condense, train: one condensation, one training. pays: after so "
+    "many trainings a condensation has paid for itself (needs the method whole)."
 )
 
 

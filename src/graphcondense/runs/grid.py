@@ -337,6 +337,11 @@ def _finished(
     return rows
 
 
+def _share(rows: Sequence[Row]) -> float:
+    """Bytes over those of the original, on average."""
+    return float(np.mean([row["bytes"] / row["info"]["original_bytes"] for row in rows]))
+
+
 def table_rows(rows: Sequence[Row]) -> list[Row]:
     """One row a dataset, method and size: mean and standard deviation over all condensations and trainings.
 
@@ -364,7 +369,7 @@ def table_rows(rows: Sequence[Row]) -> list[Row]:
                 "evaluate_seconds": sum(row["evaluation"]["seconds"] for row in members) / len(scores),
                 "graphs": members[0]["graphs"],
                 "bytes": round(float(np.mean([row["bytes"] for row in members]))),
-                "share": float(np.mean([row["bytes"] / row["info"]["original_bytes"] for row in members])),
+                "share": 1.0 if size is None else _share(members),
             }
         )
     annotate(table)

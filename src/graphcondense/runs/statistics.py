@@ -64,10 +64,10 @@ def annotate(rows: Sequence[dict[str, Any]]) -> None:
             continue
         same = [other for other in peers if size_of(other) == size_of(row)]
         best = max(same, key=lambda other: other["mean"])
-        row["is_best"] = row is best
+        row["is_best"] = best["mean"] - row["mean"] < _SAME
         targets = {"vs_best": best, "vs_random": next((o for o in same if o["method"] == "random"), None)}
         for name, other in targets.items():
-            if other is not None and other is not row:
+            if other is not None and other is not row and not (name == "vs_best" and row["is_best"]):
                 row[name] = {
                     "difference": row["mean"] - other["mean"],
                     "supported": supported(row["condensation_means"], other["condensation_means"]),
