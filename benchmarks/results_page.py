@@ -50,9 +50,13 @@ def render(docs: Path = DOCS) -> str:
     parts = [notes["head"]]
     for experiment in EXPERIMENTS.values():
         results = stored(experiment)
-        if not results:
-            continue
         parts.append(f"## {experiment.title}\n")
+        absent = [name for name in experiment.datasets if name not in {result["dataset"] for result in results}]
+        if absent:
+            parts.append(f"Not run so far: {', '.join(absent)}.\n")
+        if not results:
+            parts.append(f"`graphcondense reproduce {experiment.name}` runs it.\n")
+            continue
         if experiment.name in notes:
             parts.append(notes[experiment.name])
         pictures = experiment.draw(results, docs / "figures", ["svg"])
