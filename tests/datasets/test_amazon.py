@@ -12,7 +12,7 @@ from torch_geometric.datasets import Amazon
 
 from graphcondense.datasets import amazon as amazon_module
 from graphcondense.datasets import ego_graphs, load
-from graphcondense.datasets.amazon import CATEGORIES, NUM_GRAPHS, PHOTO_FILE, load_amazon_ego, read_photo
+from graphcondense.datasets.amazon import CATEGORIES, NUM_GRAPHS, PHOTO_FILE, load_amazon_ego, read_amazon
 from graphcondense.datasets.catalogue import find_known
 from graphcondense.datasets.download import fetch
 from graphcondense.errors import FileFormatError, InputError, MissingDataError
@@ -78,7 +78,7 @@ def test_the_real_set_is_always_the_same_and_a_seed_moves_the_split_alone(needs_
 
 
 def test_labels_and_features_are_those_of_the_products_in_the_centre(needs_data: NeedsData) -> None:
-    photo = read_photo(photo_file(needs_data))
+    photo = read_amazon(photo_file(needs_data))
     task = load_amazon_ego("ego", photo_file(needs_data).parent)
     graphs = ego_graphs(photo, num_graphs=NUM_GRAPHS, classes=[1, 6])
     assert len({int(graph.n_id[0]) for graph in graphs}) == 1_109
@@ -90,7 +90,7 @@ def test_labels_and_features_are_those_of_the_products_in_the_centre(needs_data:
 
 
 def test_the_categories_are_the_two_largest(needs_data: NeedsData) -> None:
-    counts = read_photo(photo_file(needs_data)).y.bincount()
+    counts = read_amazon(photo_file(needs_data)).y.bincount()
     assert set(counts.topk(2).indices.tolist()) == set(CATEGORIES)
 
 
@@ -132,7 +132,7 @@ def test_too_small_a_file_is_refused(tmp_path: Path) -> None:
 )
 def test_a_damaged_file_is_named(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     file = write_photo(tmp_path / PHOTO_FILE)
-    assert read_photo(file).num_nodes == 60
+    assert read_amazon(file).num_nodes == 60
     file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(FileFormatError, match=rf"{PHOTO_FILE} is not PyG's Amazon Photo file: fetch it anew"):
         load_amazon_ego("mine", tmp_path)

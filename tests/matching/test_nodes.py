@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from graphcondense.matching import DISTANCES, Gradients, NodeMatcher, node_gradients, relative_squared, tie
+from graphcondense.matching import DISTANCES, Gradients, NodeMatcher, autograd_gradients, relative_squared, tie
 from graphcondense.models import KINDS, NetworkConfig, NodeNetwork, Parameters
 from graphcondense.real import RealNodes
 from graphcondense.synthetic import DenseNodes, NoStructure, SyntheticNodes
@@ -66,7 +66,7 @@ def test_real_gradients_written_out_are_those_of_autograd_and_of_each_class_alon
     for part in members:
         one = real.batch(part, network.levels)
         shares = torch.full((len(part),), 1 / len(part), dtype=torch.float64)
-        alone.append(node_gradients(network, tie(theta, 1), one, one.y, shares).flat)
+        alone.append(autograd_gradients(network, tie(theta, 1), one, one.y, shares).flat)
     for written_out in (True, False):
         matcher = NodeMatcher(network, relative_squared, SHARES, written_out)
         assert matcher.written_out == written_out

@@ -34,7 +34,7 @@ def load_amazon_ego(name: str, folder: Path, *, split_seed: int = 0) -> GraphTas
         folder: with the npz file.
         split_seed: of the split.
     """
-    graphs = ego_graphs(read_photo(folder / PHOTO_FILE), num_graphs=NUM_GRAPHS, classes=list(CATEGORIES))
+    graphs = ego_graphs(read_amazon(folder / PHOTO_FILE), num_graphs=NUM_GRAPHS, classes=list(CATEGORIES))
     made = clean(check_graphs({"graphs": graphs}).loose)
     made = replace(made, class_names=tuple(CATEGORIES.values()), notes=())
     split = permutation_split(NUM_GRAPHS, split_seed)
@@ -42,8 +42,8 @@ def load_amazon_ego(name: str, folder: Path, *, split_seed: int = 0) -> GraphTas
     return make_task(name, made, split, notes=[note])
 
 
-def read_photo(file: Path) -> Data:
-    """The co-purchase graph, read by PyG."""
+def read_amazon(file: Path, name: str = "Amazon Photo") -> Data:
+    """A co-purchase graph, read by PyG; ``name`` is for the message if it is none."""
     try:
         with np.load(file, allow_pickle=False) as arrays:
             known = {"adj_indptr", "attr_indptr", "labels"} <= set(arrays)
@@ -52,4 +52,4 @@ def read_photo(file: Path) -> Data:
     except Exception:
         # A damaged zip raises any of half a dozen types from zipfile, zlib, struct and numpy.
         known = False
-    raise FileFormatError(f"{file} is not PyG's Amazon Photo file: fetch it anew")
+    raise FileFormatError(f"{file} is not PyG's {name} file: fetch it anew")

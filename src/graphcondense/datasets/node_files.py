@@ -10,8 +10,9 @@ import numpy as np
 import torch
 from scipy import sparse
 from torch import Tensor
-from torch_geometric.io import read_npz, read_planetoid_data
+from torch_geometric.io import read_planetoid_data
 
+from graphcondense.datasets.amazon import read_amazon
 from graphcondense.datasets.node_tasks import assemble, node_sizes, per_class_split
 from graphcondense.datasets.textfiles import read_column, read_table
 from graphcondense.errors import FileFormatError
@@ -35,13 +36,9 @@ def load_planetoid(name: str, folder: Path) -> NodeTask:
 
 def load_amazon(name: str, file: Path, split_seed: int = 0) -> NodeTask:
     """Amazon Photo or Computers; 20 nodes a class for training and 30 for validation, by ``split_seed``."""
-    try:
-        data = read_npz(str(file))
-        with np.load(file, allow_pickle=False) as arrays:
-            names = [str(one) for one in arrays["class_names"]] if "class_names" in arrays else []
-    except Exception:
-        # A damaged zip raises any of half a dozen types from zipfile, zlib, struct and numpy.
-        raise FileFormatError(f"{file} is not PyG's Amazon file: fetch it anew") from None
+    data = read_amazon(file, "Amazon")
+    with np.load(file, allow_pickle=False) as arrays:
+        names = [str(one) for one in arrays["class_names"]] if "class_names" in arrays else []
     split = per_class_split(data.y, split_seed)
     notes = [f"split made here (20 and 30 of each class, seed {split_seed}): {node_sizes(split)}"]
     return assemble(name, data.x, data.edge_index, data.y, split, notes=notes, class_names=names)

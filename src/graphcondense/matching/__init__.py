@@ -3,7 +3,7 @@
 from graphcondense.matching.distances import DISTANCES, Distance, cosine, layerwise_cosine, relative_squared
 from graphcondense.matching.gradients import Gradients
 from graphcondense.matching.match import Matcher, autograd_gradients, tie
-from graphcondense.matching.nodes import NodeMatcher, node_gradients
+from graphcondense.matching.nodes import NodeMatcher
 from graphcondense.matching.regularisers import first_term, input_norm, second_term, sparsity
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "first_term",
     "input_norm",
     "layerwise_cosine",
-    "node_gradients",
     "relative_squared",
     "second_term",
     "sparsity",

@@ -13,7 +13,7 @@ from graphcondense.matching import explicit
 from graphcondense.matching.distances import Distance, with_slope
 from graphcondense.matching.gradients import Gradients
 from graphcondense.matching.workspace import Workspace
-from graphcondense.models import GraphBatch, Network, Parameters
+from graphcondense.models import Network, NodeNetwork, Parameters
 from graphcondense.real import SparseBatch
 from graphcondense.synthetic import DenseBatch
 from graphcondense.training import graph_losses
@@ -25,16 +25,22 @@ def tie(theta: Parameters, groups: int) -> Parameters:
 
 
 def autograd_gradients(
-    network: Network, theta: Parameters, batch: GraphBatch, y: Tensor, graph_weights: Tensor, create_graph: bool = False
+    network: Network | NodeNetwork,
+    theta: Parameters,
+    batch: Any,
+    y: Tensor,
+    graph_weights: Tensor,
+    create_graph: bool = False,
 ) -> Gradients:
-    """Gradient of the weighted sum of graph losses of each group, by autograd.
+    """Gradient of the weighted sum of graph (or node) losses of each group, by autograd.
 
     Args:
         network: the network.
         theta: tied weights, ``C x ...``.
-        batch: the graphs, in C groups.
-        y: labels in the shape of the batch's graphs.
-        graph_weights: weight of each graph's loss, in the same shape. ``1 / graphs of the class`` gives class means.
+        batch: what the network takes: graphs or nodes in C groups, or one graph's nodes that all groups share.
+        y: labels in the shape of the batch's graphs or nodes.
+        graph_weights: weight of each loss, in the same shape (``C x n`` where the nodes are shared).
+            ``1 / graphs of the class`` gives class means.
         create_graph: whether the gradients will be differentiated again (synthetic side).
     """
     loss = (graph_losses(network(theta, batch), y) * graph_weights).sum()

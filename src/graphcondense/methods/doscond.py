@@ -10,12 +10,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from graphcondense.errors import GraphcondenseError, InputError, check_at_least, check_choice, check_count
+from graphcondense.errors import GraphcondenseError, InputError, check_choice, check_count
 from graphcondense.graphs import GraphStore
 from graphcondense.machine import physical_memory
 from graphcondense.matching import DISTANCES, Gradients, Matcher, first_term, second_term, sparsity
 from graphcondense.methods.base import Method
-from graphcondense.methods.callbacks import Callback, Callbacks
+from graphcondense.methods.callbacks import Callback
+from graphcondense.methods.loop import Matching
 from graphcondense.methods.selection import choose_at_random
 from graphcondense.methods.weights import FreshWeights
 from graphcondense.models import Network, NetworkConfig, Parameters
@@ -29,7 +30,7 @@ _COPIES = 8  # of the structure: logits, their gradient, Adam's two, and those o
 
 
 @dataclass(frozen=True, kw_only=True)
-class DosCond(Method):
+class DosCond(Matching, Method):
     """Condense by one-step gradient matching (Jin et al., KDD 2022).
 
     The defaults are those of the preset ``default``; ``graphcondense.preset("paper", task)`` has the paper's.
@@ -58,6 +59,8 @@ class DosCond(Method):
     >>> condensed = DosCond(graphs_per_class=1, iterations=2).condense(load("digits"))
     >>> len(condensed), len(condensed.history)
     (10, 2)
+    >>> DosCond().temperature(0), DosCond().temperature(100), DosCond().temperature(999)
+    (1.0, 0.1, 0.01)
     """
 
     name: ClassVar[str] = "doscond"
@@ -81,32 +84,14 @@ class DosCond(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for argument in ("iterations", "samples", "annealing", "horizon"):
-            check_count(argument, getattr(self, argument))
+        self.check_matching()
+        check_count("samples", self.samples)
         for argument in ("nodes", "restart_at"):
             if getattr(self, argument) is not None:
                 check_count(argument, getattr(self, argument))
-        if self.real_batch != "all":
-            check_count("real_batch", self.real_batch)
-        for argument in ("feature_rate", "structure_rate", "sparsity_weight", "norm_weight", "logit_strength"):
-            check_at_least(argument, getattr(self, argument), 0)
-        check_at_least("final_temperature", self.final_temperature, 0)
-        if not isinstance(self.network, NetworkConfig):
-            raise InputError(f"network={self.network!r} must be a NetworkConfig, e.g. NetworkConfig('gin')")
         if not isinstance(self.pad, bool):
             raise InputError(f"pad={self.pad!r} must be true or false")
         check_choice("match", self.match, ("class", "joint"))
-        check_choice("distance", self.distance, DISTANCES)
-        if not 0 < self.final_temperature <= 1:
-            raise InputError(f"final_temperature={self.final_temperature!r} must be in (0, 1]")
-
-    def temperature(self, iteration: int) -> float:
-        """Temperature of the binary concrete distribution at ``iteration`` (from 0).
-
-        >>> DosCond().temperature(0), DosCond().temperature(100), DosCond().temperature(999)
-        (1.0, 0.1, 0.01)
-        """
-        return float(max(self.final_temperature, self.final_temperature ** (iteration / self.annealing)))
 
     def check(self, task: GraphTask) -> None:
         """There must be enough graphs that are small enough to start from, and memory for their structure."""
@@ -137,12 +122,7 @@ class DosCond(Method):
         self, task: GraphTask, callbacks: Sequence[Callback], store: Store
     ) -> tuple[GraphStore, list[dict[str, float]]]:
         run = Condensation(self, task)
-        hooks, history = Callbacks(callbacks), []
-        hooks.on_start(self.iterations)
-        for iteration in range(self.iterations):
-            history.append(run.step(iteration))
-            hooks.on_iteration(iteration + 1, history[-1])
-        hooks.on_end()
+        history = self.iterate(run.step, callbacks)
         return run.synthetic.result(), history
 
 

@@ -10,11 +10,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from graphcondense.errors import GraphcondenseError, InputError, check_at_least, check_choice, check_count
+from graphcondense.errors import GraphcondenseError, check_at_least, check_choice, check_count
 from graphcondense.matching import DISTANCES, NodeMatcher, sparsity
-from graphcondense.methods.callbacks import Callback, Callbacks
+from graphcondense.methods.callbacks import Callback
+from graphcondense.methods.loop import BiLevel, Matching
 from graphcondense.methods.node_base import NodeMethod, choose_nodes
-from graphcondense.methods.weights import FreshWeights, TrainedWeights
+from graphcondense.methods.weights import FreshWeights
 from graphcondense.models import NetworkConfig, NodeNetwork
 from graphcondense.real import NodeBatch, RealNodes
 from graphcondense.seeding import generator
@@ -33,7 +34,7 @@ STRUCTURES = ("bernoulli", "none", "features")
 
 
 @dataclass(frozen=True, kw_only=True)
-class NodeDosCond(NodeMethod):
+class NodeDosCond(Matching, NodeMethod):
     """Condense by one-step gradient matching.
 
     Args:
@@ -76,28 +77,13 @@ class NodeDosCond(NodeMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for argument in ("iterations", "annealing", "horizon"):
-            check_count(argument, getattr(self, argument))
-        for argument in ("feature_rate", "structure_rate", "sparsity_weight", "norm_weight", "logit_strength"):
-            check_at_least(argument, getattr(self, argument), 0)
-        if self.real_batch != "all":
-            check_count("real_batch", self.real_batch)
+        self.check_matching()
         if self.fanout is not None:
             check_count("fanout", self.fanout)
         if self.restart_at is not None:
             check_count("restart_at", self.restart_at, minimum=0)
-        for argument in ("final_temperature", "threshold"):
-            check_at_least(argument, getattr(self, argument), 0)
-        if not 0 < self.final_temperature <= 1:
-            raise InputError(f"final_temperature={self.final_temperature!r} must be in (0, 1]")
+        check_at_least("threshold", self.threshold, 0)
         check_choice("structure", self.structure, STRUCTURES)
-        check_choice("distance", self.distance, DISTANCES)
-        if not isinstance(self.network, NetworkConfig):
-            raise InputError(f"network={self.network!r} must be a NetworkConfig, e.g. NetworkConfig('sgc')")
-
-    def temperature(self, iteration: int) -> float:
-        """Temperature of the binary concrete distribution at ``iteration`` (from 0)."""
-        return float(max(self.final_temperature, self.final_temperature ** (iteration / self.annealing)))
 
     def weights(self, matcher: NodeMatcher, source: torch.Generator) -> FreshWeights:
         """At which weights gradients are matched."""
@@ -109,12 +95,7 @@ class NodeDosCond(NodeMethod):
 
     def _condense(self, task: NodeTask, callbacks: Sequence[Callback]) -> tuple[CondensedGraph, list[dict[str, float]]]:
         run = NodeCondensation(self, task)
-        hooks, history = Callbacks(callbacks), []
-        hooks.on_start(self.iterations)
-        for iteration in range(self.iterations):
-            history.append(run.step(iteration))
-            hooks.on_iteration(iteration + 1, history[-1])
-        hooks.on_end()
+        history = self.iterate(run.step, callbacks)
         return run.result(), history
 
 
@@ -244,7 +225,7 @@ class NodeDosCondX(NodeDosCond):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GCond(NodeDosCond):
+class GCond(BiLevel, NodeDosCond):
     """GCond (Jin et al., ICLR 2022): bi-level, layer-wise cosine distance, weighted edges from features.
 
     ``iterations`` counts matching steps: there are ``iterations / outer`` networks.
@@ -268,15 +249,9 @@ class GCond(NodeDosCond):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for argument in ("outer", "inner", "feature_turns", "structure_turns"):
+        self.check_loops()
+        for argument in ("feature_turns", "structure_turns"):
             check_count(argument, getattr(self, argument))
-        check_at_least("inner_rate", self.inner_rate, 0)
-        if not 0 < self.inner_rate < math.inf:
-            raise InputError(f"inner_rate={self.inner_rate!r} must be above zero and finite")
-
-    def weights(self, matcher: NodeMatcher, source: torch.Generator) -> FreshWeights:
-        """Weights that are trained on the small graph between two matching steps."""
-        return TrainedWeights(matcher, source, self.outer, self.inner, self.inner_rate)
 
     def turns(self, iteration: int) -> tuple[bool, bool]:
         """Features for some steps, then the structure."""

@@ -87,10 +87,7 @@ class HerdingNodes(NodeCoreset):
 
     name: ClassVar[str] = "herding"
 
-    @staticmethod
-    def choose(embedded: Tensor, count: int) -> Tensor:
-        """As for graphs."""
-        return Herding.choose(embedded, count)
+    choose = staticmethod(Herding.choose)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,10 +96,7 @@ class KCenterNodes(NodeCoreset):
 
     name: ClassVar[str] = "kcenter"
 
-    @staticmethod
-    def choose(embedded: Tensor, count: int) -> Tensor:
-        """As for graphs."""
-        return KCenter.choose(embedded, count)
+    choose = staticmethod(KCenter.choose)
 
 
 class WholeGraph(CondensedGraph):

@@ -139,7 +139,7 @@ def read(path: Path) -> tuple[GraphStore, dict[str, Any], Tensor | None]:
             meta = _parse_header(path, metadata[_KEY])
             if set(stream.keys()) - {_WEIGHTS} != _FIELDS:
                 raise FileFormatError(f"{path} is damaged: it holds {sorted(stream.keys())}, not {sorted(_FIELDS)}")
-            tensors = {key: stream.get_tensor(key) for key in stream.keys()}  # noqa: SIM118
+            tensors = {key: stream.get_tensor(key) for key in sorted(stream.keys())}
     except (SafetensorError, OSError) as error:
         raise FileFormatError(f"{path} is not a condensed file (or is damaged): {error}") from None
     _check_tensors(path, tensors, meta)

@@ -59,7 +59,8 @@ class Store:
         progress: Progress | None = None,
     ) -> TrainedNetworks:
         """As :func:`graphcondense.training.train`; each seed is trained only if it is not at hand."""
-        keys = {seed: f"{fingerprint(network, graphs, val, recipe, metric)}-{seed}" for seed in seeds}
+        common = fingerprint(network, graphs, val, recipe, metric)
+        keys = {seed: f"{common}-{seed}" for seed in seeds}
         entries = {seed: entry for seed in seeds if (entry := self._recall(keys[seed], network)) is not None}
         self.saved_seconds += sum(entry.seconds for entry in entries.values())
         missing = [seed for seed in keys if seed not in entries]
@@ -128,7 +129,7 @@ def _read(path: Path, network: Network) -> _Entry | None:
     try:
         with safe_open(str(path), framework="pt") as file:
             facts = json.loads(file.metadata()[_KEY])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            tensors = {name: file.get_tensor(name) for name in sorted(file.keys())}
         shapes = {name: (1, *shape) for name, shape in network.shapes.items()}
         shapes |= {name: tuple(value.shape) for name, value in network.fresh_statistics(1).items()}
         if {name: tuple(value.shape) for name, value in tensors.items()} != shapes:
