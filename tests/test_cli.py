@@ -68,7 +68,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
             recipe=replace(chosen.recipe, epochs=3),
         )
 
-    monkeypatch.setattr(cli, "find_preset", find)
+    for command in ("condense", "compare", "quickstart"):
+        monkeypatch.setattr(f"graphcondense.cli.{command}.find_preset", find)
 
 
 @pytest.fixture
@@ -264,8 +265,8 @@ def test_datasets_says_what_is_at_hand(tmp_path: Path, tiny: str) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_quickstart_needs_nothing_and_says_what_to_try_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "QUICK_RECIPE", Recipe(epochs=1))
-    monkeypatch.setattr(cli, "QUICK_SETTINGS", {"iterations": 2, "real_batch": 2})
+    monkeypatch.setattr("graphcondense.cli.quickstart.QUICK_RECIPE", Recipe(epochs=1))
+    monkeypatch.setattr("graphcondense.cli.quickstart.QUICK_SETTINGS", {"iterations": 2, "real_batch": 2})
     result = run("quickstart")
     assert result.exit_code == 0
     assert "What to try next" in result.stdout
@@ -372,7 +373,7 @@ def test_a_folder_that_cannot_be_one_is_found_out_before_any_work(
     def work(*_: Any, **__: Any) -> None:
         pytest.fail("work was done")
 
-    monkeypatch.setattr(cli, "condense_with", work)
+    monkeypatch.setattr("graphcondense.cli.condense.condense_with", work)
     monkeypatch.setattr("graphcondense.runs.grid.run_cell", work)
     assert "file" in run_error(command, tiny, "-n", 1, "--out", out)
     assert Path("file").read_text() == "mine"
@@ -551,7 +552,7 @@ def raising(error: BaseException) -> Callable[..., None]:
 
 
 def test_an_interrupt_leaves_with_130(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "condense_with", raising(KeyboardInterrupt()))
+    monkeypatch.setattr("graphcondense.cli.condense.condense_with", raising(KeyboardInterrupt()))
     result = run("condense", tiny, "-n", 1, "--out", "run", "--json")
     assert result.exit_code == 130
     assert result.stdout == ""
@@ -561,7 +562,9 @@ def test_an_interrupt_leaves_with_130(tiny: str, monkeypatch: pytest.MonkeyPatch
 
 def test_being_told_to_end_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(cli, "run_with_bars", lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGTERM))
+    monkeypatch.setattr(
+        "graphcondense.cli.quickstart.run_with_bars", lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGTERM)
+    )
     monkeypatch.setattr(sys, "argv", ["graphcondense", "quickstart"])
     try:
         with pytest.raises(SystemExit) as left:
@@ -572,7 +575,7 @@ def test_being_told_to_end_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_our_own_mistakes_leave_with_1(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "condense_with", raising(RuntimeError("bug")))
+    monkeypatch.setattr("graphcondense.cli.condense.condense_with", raising(RuntimeError("bug")))
     result = run("condense", tiny, "-n", 1, "--out", "run")
     assert result.exit_code == 1
     assert isinstance(result.exception, RuntimeError)

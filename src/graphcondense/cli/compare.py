@@ -1,0 +1,88 @@
+"""``graphcondense compare``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graphcondense.cli.console import app, command, print_json, print_sheet, tell
+from graphcondense.cli.grids import run_with_bars
+from graphcondense.cli.options import (
+    AsJson,
+    DataRoot,
+    DatasetArgument,
+    Force,
+    PresetName,
+    Settings,
+    Threads,
+    parse_counts,
+    parse_list,
+    parse_settings,
+    set_threads,
+)
+from graphcondense.cli.tasks import load_task
+from graphcondense.errors import InputError, check_choice
+from graphcondense.evaluation import NODE_KINDS
+from graphcondense.methods import METHODS, NODE_METHODS, versions
+from graphcondense.models import KINDS
+from graphcondense.presets import preset as find_preset
+from graphcondense.report.comparison import comparison_sheet, write_comparison
+from graphcondense.runs.grid import plan
+from graphcondense.tasks import NodeTask
+
+
+@app.command("compare")
+@command
+def compare(
+    dataset: DatasetArgument = "digits",
+    sizes: Annotated[
+        str | None, typer.Option("-n", "--graphs-per-class", help="Graphs per class, e.g. 1,10,50; else 1,10.")
+    ] = None,
+    nodes: Annotated[str | None, typer.Option(help="Node tasks: nodes of the small graph, e.g. 35,70.")] = None,
+    methods: Annotated[str, typer.Option(help=f"Methods, of {', '.join({**METHODS, **NODE_METHODS})}.")] = (
+        "whole,random,doscond"
+    ),
+    preset: PresetName = "default",
+    condense_seeds: Annotated[int, typer.Option(help="Condensations for each method and size.")] = 5,
+    eval_seeds: Annotated[int, typer.Option(help="Trainings for each condensation.")] = 10,
+    model: Annotated[str | None, typer.Option(help="Network to judge with instead of the preset's.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="Iterations (fresh networks); else the preset's.")] = None,
+    settings: Settings = None,
+    jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
+    out_folder: Annotated[
+        Path | None, typer.Option("--out", help="Folder for every cell; else runs/compare-DATASET-PRESET.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue what --out has.")] = False,
+    force: Force = False,
+    threads: Threads = None,
+    data_root: DataRoot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Methods against each other: condense, train, score; mean and standard deviation over all trainings."""
+    set_threads(threads)
+    names = parse_list("--methods", methods)
+    task = load_task(dataset, data_root)
+    chosen = find_preset(preset, task)
+    if isinstance(task, NodeTask):
+        if sizes is not None or nodes is None:
+            raise InputError(f"{task.name} is one graph: give --nodes, e.g. --nodes 35,70")
+        counts = parse_counts("--nodes", nodes)
+    else:
+        if nodes is not None:
+            raise InputError(f"{task.name} has many graphs: give -n, e.g. -n 1,10, not --nodes")
+        counts = parse_counts("-n", sizes or "1,10")
+    if model is not None:
+        check_choice("model", model, NODE_KINDS if isinstance(task, NodeTask) else KINDS)
+    extra = parse_settings(settings) | ({} if iterations is None else {"iterations": iterations})
+    cells = plan(chosen, names, counts, condense_seeds, eval_seeds, model, extra)
+    folder = out_folder or Path("runs") / f"compare-{task.name}-{preset}"
+    rows = run_with_bars(cells, task, chosen, folder, resume, force, jobs)
+    result = {"dataset": task.name, "preset": preset, "folder": str(folder), "rows": rows, "versions": versions()}
+    write_comparison(folder, result)
+    if as_json:
+        print_json(result)
+        return
+    print_sheet(comparison_sheet(rows))
+    tell(f"{folder}: table.md, table.csv, table.json, and every cell")

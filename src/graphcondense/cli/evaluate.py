@@ -1,0 +1,70 @@
+"""``graphcondense evaluate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from graphcondense.cli.console import app, command, out, print_json
+from graphcondense.cli.options import AsJson, DataRoot, Threads, parse_list, set_threads
+from graphcondense.cli.tasks import load_task
+from graphcondense.errors import InputError, check_choice
+from graphcondense.evaluation import NODE_KINDS, own_protocol
+from graphcondense.evaluation import evaluate_any as judge
+from graphcondense.metrics import METRIC_TITLES
+from graphcondense.models import KINDS
+from graphcondense.report.tables import score_text, seconds_text
+from graphcondense.runs.condense import find_condensed
+from graphcondense.runs.progress import progress_bar
+from graphcondense.synthetic import CondensedDataset, CondensedGraph, load_condensed
+
+
+@app.command("evaluate")
+@command
+def evaluate(
+    run: Annotated[Path, typer.Argument(metavar="RUN|FILE", help="Run folder or condensed file.")],
+    dataset: Annotated[str | None, typer.Option(help="Dataset to judge on; else the one it was made from.")] = None,
+    models: Annotated[str | None, typer.Option(help=f"Networks, e.g. gcn,gin (of {', '.join(KINDS)}).")] = None,
+    seeds: Annotated[int, typer.Option(help="Trainings, each with a seed of its own.")] = 10,
+    threads: Threads = None,
+    data_root: DataRoot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train on condensed graphs, score on the real test graphs."""
+    set_threads(threads)
+    condensed = load_condensed(find_condensed(run))
+    names = [None] if models is None else parse_list("--models", models)
+    node = isinstance(condensed, CondensedGraph)
+    for name in names:
+        if name is not None:
+            check_choice("model", name, NODE_KINDS if node else KINDS)
+    task = load_task(dataset or _origin(condensed), data_root)
+    own = own_protocol(condensed).network.kind
+    results = {}
+    for name in names:
+        with progress_bar(f"training {seeds} x {name or own} on {len(condensed)} graphs") as advance:
+            results[name or own] = judge(condensed, task, seeds=seeds, model=name, progress=advance)
+    first = next(iter(results.values()))
+    if as_json:
+        by_model = {name: scores.to_dict() for name, scores in results.items()}
+        print_json({"dataset": task.name, **first.to_dict(), "models": by_model})
+        return
+    title = Text(f"{task.name}: {METRIC_TITLES[task.metric]}")
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
+    for name in ("network", "mean ± std", "trainings", "time"):
+        table.add_column(name, justify="left" if name == "network" else "right")
+    for model, scores in results.items():
+        text = score_text(scores.mean, scores.std, scores.metric)
+        table.add_row(model, text, str(len(scores.per_seed)), seconds_text(scores.seconds))
+    out().print(table)
+
+
+def _origin(condensed: CondensedDataset | CondensedGraph) -> str:
+    source = condensed.info.get("source")
+    if not isinstance(source, str) or not source:
+        raise InputError("made from graphs in Python: give --dataset NAME or FOLDER, or use gc.evaluate in Python")
+    return source
