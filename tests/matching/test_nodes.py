@@ -5,6 +5,9 @@ import torch
 from torch import Tensor
 
 from graphcondense.matching import DISTANCES, Gradients, NodeMatcher, autograd_gradients, relative_squared, tie
+from graphcondense.matching.node_factors import pays
+from graphcondense.matching.node_pass import RealPass
+from graphcondense.matching.nodes import formed
 from graphcondense.models import KINDS, NetworkConfig, NodeNetwork, Parameters
 from graphcondense.real import RealNodes
 from graphcondense.synthetic import DenseNodes, NoStructure, SyntheticNodes
@@ -70,7 +73,7 @@ def test_real_gradients_written_out_are_those_of_autograd_and_of_each_class_alon
     for written_out in (True, False):
         matcher = NodeMatcher(network, relative_squared, SHARES, written_out)
         assert matcher.written_out == written_out
-        torch.testing.assert_close(matcher.real(theta, batch).flat, torch.cat(alone), rtol=1e-6, atol=1e-8)
+        torch.testing.assert_close(formed(matcher.real(theta, batch)).flat, torch.cat(alone), rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["gcn-2", "sgc-2"])
@@ -79,7 +82,7 @@ def test_a_real_gradient_is_that_of_finite_differences(name: str) -> None:
     theta, real = theta_of(network), RealNodes(GRAPH, "gcn")
     members, sizes = by_class()
     batch = real.batch(torch.cat(members), network.levels, sizes)
-    ours = NodeMatcher(network, relative_squared, SHARES).real(theta, batch).parts
+    ours = formed(NodeMatcher(network, relative_squared, SHARES).real(theta, batch)).parts
     for number, parameter in enumerate(network.parameter_names):
         for place in (0, theta[parameter].numel() - 1):
             losses = []
@@ -101,7 +104,7 @@ def test_every_kind_has_real_gradients(kind: str) -> None:
     batch = RealNodes(GRAPH, network.propagation).batch(torch.cat(members), network.levels, sizes)
     matcher = NodeMatcher(network, relative_squared, SHARES)
     assert matcher.written_out == (kind in ("gcn", "sgc"))
-    flat = matcher.real(theta_of(network), batch).flat
+    flat = formed(matcher.real(theta_of(network), batch)).flat
     assert flat.shape[0] == 3 and bool((flat.abs().sum(1) > 0).all())
 
 
@@ -118,7 +121,8 @@ def test_written_out_equals_autograd_on_learned_nodes(name: str, distance: str) 
     for written_out in (True, False):
         matcher = NodeMatcher(network, DISTANCES[distance], SHARES, written_out)
         batch = DenseNodes(adjacency, x, "gcn")
-        loss, gradients = matcher.synthetic(theta, batch, LABELS, weights, a_target(theta))
+        loss = matcher.synthetic(theta, batch, LABELS, weights, a_target(theta))
+        gradients = matcher.of_synthetic(theta, batch, LABELS, weights)
         found.append((loss.detach(), gradients.flat.detach(), *torch.autograd.grad(loss, [adjacency, x])))
     for ours, expected in zip(*found, strict=True):
         torch.testing.assert_close(ours, expected, rtol=1e-9, atol=1e-11)
@@ -138,7 +142,7 @@ def test_slopes_in_structure_and_features_are_those_of_finite_differences(
 
     def loss(adjacency: Tensor, x: Tensor) -> Tensor:
         batch = DenseNodes(adjacency, x, "gcn")
-        return 3 * matcher.synthetic(theta, batch, LABELS, weights, a_target(theta))[0]
+        return 3 * matcher.synthetic(theta, batch, LABELS, weights, a_target(theta))
 
     assert torch.autograd.gradcheck(loss, (adjacency, x))
 
@@ -149,7 +153,7 @@ def test_every_kind_can_be_matched(kind: str) -> None:
     theta = theta_of(network)
     adjacency, x, weights = learned()
     batch = DenseNodes(adjacency, x, network.propagation)
-    loss, _ = NodeMatcher(network, relative_squared, SHARES).synthetic(theta, batch, LABELS, weights, a_target(theta))
+    loss = NodeMatcher(network, relative_squared, SHARES).synthetic(theta, batch, LABELS, weights, a_target(theta))
     slopes = torch.autograd.grad(loss, [x, adjacency], allow_unused=True)
     assert float(slopes[0].abs().max()) > 0
     assert (slopes[1] is None) == (kind == "mlp")
@@ -181,7 +185,8 @@ def test_classes_count_by_their_shares(distance: str, written_out: bool) -> None
     batch = DenseNodes(adjacency, x, "gcn")
     for shares in (SHARES, torch.tensor([1.0, 0, 0], dtype=torch.float64)):
         matcher = NodeMatcher(network, DISTANCES[distance], shares, written_out)
-        loss, gradients = matcher.synthetic(theta, batch, LABELS, weights, a_target(theta))
+        loss = matcher.synthetic(theta, batch, LABELS, weights, a_target(theta))
+        gradients = matcher.of_synthetic(theta, batch, LABELS, weights)
         expected = (DISTANCES[distance](gradients, a_target(theta)) * shares).sum()
         torch.testing.assert_close(loss, expected, rtol=1e-10, atol=1e-12)
 
@@ -197,11 +202,11 @@ def test_a_class_without_nodes_costs_nothing(distance: str, written_out: bool) -
     shares = torch.tensor([0.4, 0.0, 0.6], dtype=torch.float64)
     matcher = NodeMatcher(network, DISTANCES[distance], shares, written_out)
     real = matcher.real(theta, batch)
-    assert not bool(real.flat[1].any())
+    assert not bool(formed(real).flat[1].any())
     adjacency, x, _ = learned()
     labels = torch.tensor([0, 0, 2, 2, 2, 2])
     weights = SyntheticNodes(x.detach(), labels, 3, NoStructure()).class_weights
-    loss, _ = matcher.synthetic(theta, DenseNodes(adjacency, x, "gcn"), labels, weights, real)
+    loss = matcher.synthetic(theta, DenseNodes(adjacency, x, "gcn"), labels, weights, real)
     slopes = torch.autograd.grad(loss, [adjacency, x])
     assert bool(torch.isfinite(loss)) and all(bool(torch.isfinite(slope).all()) for slope in slopes)
 
@@ -219,6 +224,63 @@ def test_the_real_nodes_themselves_match_perfectly(name: str, written_out: bool)
     adjacency[GRAPH.edge_index[1], GRAPH.edge_index[0]] = 1
     weights = SyntheticNodes(GRAPH.x, GRAPH.y, 3, NoStructure()).class_weights
     x = GRAPH.x.clone().requires_grad_()
-    loss, gradients = matcher.synthetic(theta, DenseNodes(adjacency, x, "gcn"), GRAPH.y, weights, real)
-    torch.testing.assert_close(gradients.flat, real.flat, rtol=1e-6, atol=1e-8)
+    batch = DenseNodes(adjacency, x, "gcn")
+    loss = matcher.synthetic(theta, batch, GRAPH.y, weights, real)
+    gradients = matcher.of_synthetic(theta, batch, GRAPH.y, weights)
+    torch.testing.assert_close(gradients.flat, formed(real).flat, rtol=1e-6, atol=1e-8)
     assert float(loss.detach()) < 1e-10
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("distance", DISTANCES)
+@pytest.mark.parametrize("name", NETWORKS)
+def test_gradients_that_are_never_formed_have_the_same_distance_and_slopes(
+    name: str, distance: str, sparse: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphcondense.real.nodes._FEW", 2 * sparse)
+    network = network_of(name)
+    theta, real = theta_of(network), RealNodes(GRAPH, "gcn")
+    members, sizes = by_class()
+    batch = real.batch(torch.cat(members), network.levels, sizes)
+    adjacency, x, weights = learned()
+    found = []
+    for factored in (True, False):
+        matcher = NodeMatcher(network, DISTANCES[distance], SHARES, chooses=lambda *_, answer=factored: answer)
+        nodes = DenseNodes(adjacency, x, "gcn")
+        side = matcher.real(theta, batch)
+        assert isinstance(side, RealPass) and (side.mostly_zero is not None) == sparse
+        loss = matcher.synthetic(theta, nodes, LABELS, weights, side)
+        found.append((loss.detach(), *torch.autograd.grad(loss, [adjacency, x])))
+    for ours, expected in zip(*found, strict=True):
+        torch.testing.assert_close(ours, expected, rtol=1e-7, atol=1e-9)
+    assert float(found[0][0]) > 0.01
+
+
+def test_a_class_without_nodes_has_finite_slopes_when_nothing_is_formed() -> None:
+    network = network_of("gcn-2")
+    theta = theta_of(network)
+    members, sizes = by_class((3, 0, 7))
+    batch = RealNodes(GRAPH, "gcn").batch(torch.cat(members), network.levels, sizes)
+    shares = torch.tensor([0.3, 0, 0.7], dtype=torch.float64)
+    adjacency, x, _ = learned()
+    labels = torch.tensor([0, 0, 2, 2, 2, 2])
+    weights = SyntheticNodes(x.detach(), labels, 3, NoStructure()).class_weights
+    for distance in DISTANCES.values():
+        matcher = NodeMatcher(network, distance, shares, chooses=lambda *_: True)
+        loss = matcher.synthetic(theta, DenseNodes(adjacency, x, "gcn"), labels, weights, matcher.real(theta, batch))
+        slopes = torch.autograd.grad(loss, [adjacency, x])
+        assert bool(torch.isfinite(loss)) and all(bool(torch.isfinite(slope).all()) for slope in slopes)
+
+
+def test_nothing_is_formed_where_features_are_many() -> None:
+    chosen = []
+    for width in (5, 400):
+        graph = random_nodes(features=width)
+        network = NodeNetwork(NetworkConfig("gcn", hidden=32, layers=2), width, 3)
+        theta = {n: w.double() for n, w in network.draw(torch.Generator()).items()}
+        members = [(graph.y == label).nonzero().flatten()[:3] for label in range(3)]
+        matcher = NodeMatcher(network, relative_squared, SHARES, chooses=lambda *ab: chosen.append(pays(*ab)) or True)
+        real = matcher.real(theta, RealNodes(graph, "gcn").batch(torch.cat(members), 2, [3, 3, 3]))
+        x = graph.x[:6].clone().requires_grad_()
+        matcher.synthetic(theta, DenseNodes(torch.zeros(6, 6).double(), x, "gcn"), LABELS, learned()[2], real)
+    assert chosen == [False, True]

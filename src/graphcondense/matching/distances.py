@@ -11,7 +11,7 @@ from torch import Tensor
 from graphcondense.matching.gradients import Gradients
 
 Distance = Callable[[Gradients, Gradients], Tensor]
-_TINY = 1e-12
+TINY = 1e-12
 
 
 def relative_squared(synthetic: Gradients, real: Gradients) -> Tensor:
@@ -21,7 +21,7 @@ def relative_squared(synthetic: Gradients, real: Gradients) -> Tensor:
     >>> relative_squared(one, two).tolist()
     [1.25]
     """
-    return (synthetic.flat - real.flat).square().sum(1) / real.flat.square().sum(1).clamp(min=_TINY)
+    return (synthetic.flat - real.flat).square().sum(1) / real.flat.square().sum(1).clamp(min=TINY)
 
 
 def cosine(synthetic: Gradients, real: Gradients) -> Tensor:
@@ -31,7 +31,7 @@ def cosine(synthetic: Gradients, real: Gradients) -> Tensor:
     >>> cosine(one, two).tolist()
     [1.0]
     """
-    return 1 - torch.cosine_similarity(synthetic.flat, real.flat, dim=1, eps=_TINY)
+    return 1 - torch.cosine_similarity(synthetic.flat, real.flat, dim=1, eps=TINY)
 
 
 def layerwise_cosine(synthetic: Gradients, real: Gradients) -> Tensor:
@@ -44,19 +44,24 @@ def layerwise_cosine(synthetic: Gradients, real: Gradients) -> Tensor:
     [0.0]
     """
     matrices = [(s, r) for s, r in zip(synthetic.parts, real.parts, strict=True) if s.dim() == 3]
-    return torch.stack([(1 - torch.cosine_similarity(s, r, dim=1, eps=_TINY)).sum(1) for s, r in matrices]).sum(0)
+    return torch.stack([(1 - torch.cosine_similarity(s, r, dim=1, eps=TINY)).sum(1) for s, r in matrices]).sum(0)
 
 
-def with_slope(distance: Distance, synthetic: Gradients, real: Gradients) -> tuple[Tensor, Gradients]:
-    """The distance summed over the groups, and its slope in the synthetic gradients."""
+def with_slope(
+    distance: Distance, synthetic: Gradients, real: Gradients, shares: Tensor | None = None
+) -> tuple[Tensor, Gradients]:
+    """The distance summed over the groups, weighed by ``shares`` if given, and its slope in the synthetic gradients."""
     if distance is relative_squared:  # the default, by hand: a tenth of an iteration on a small dataset
         gap = synthetic.flat - real.flat
-        scale = real.flat.square().sum(1).clamp_(min=_TINY).reciprocal_()
+        scale = real.flat.square().sum(1).clamp_(min=TINY).reciprocal_()
+        if shares is not None:
+            scale *= shares
         value = torch.dot(gap.square().sum(1), scale)
         return value, synthetic.like(gap.mul_(scale.mul_(2).unsqueeze(1)))
     with torch.enable_grad():
         leaf = synthetic.flat.detach().requires_grad_()
-        value = distance(synthetic.like(leaf), real).sum()
+        gaps = distance(synthetic.like(leaf), real)
+        value = (gaps if shares is None else gaps * shares).sum()
         (slope,) = torch.autograd.grad(value, [leaf])
     return value.detach(), synthetic.like(slope)
 

@@ -9,7 +9,8 @@ class, and one backwards for all of them together.
 
 from __future__ import annotations
 
-from itertools import accumulate, pairwise
+from functools import cached_property
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -37,9 +38,8 @@ def steps(network: NodeNetwork) -> int:
     return network.config.layers if network.linear_layers else 1
 
 
-@torch.no_grad()
-def real_node_gradients(network: NodeNetwork, theta: Parameters, batch: NodeBatch, weights: Tensor) -> Gradients:
-    """Gradient of the weighted sum of node losses of each group of a batch.
+class RealPass:
+    """A pass through real nodes. The gradient of a layer's weight is a product of two tall matrices for each group.
 
     Args:
         network: one that is supported.
@@ -47,32 +47,53 @@ def real_node_gradients(network: NodeNetwork, theta: Parameters, batch: NodeBatc
         batch: real nodes, with groups.
         weights: weight of each target's loss.
     """
-    names = _layers(network)
-    first = batch.features(steps(network), 1)
-    rows = [first]
-    for level, name in enumerate(names, 1):
-        sums = rows[-1] @ theta[f"{name}.weight"][0]
-        if level > 1:
-            sums = batch.propagate(sums, level)
-        sums += theta[f"{name}.bias"][0]
-        rows.append(sums.relu_() if level < len(names) else sums)
-    slope = residuals(rows[-1], batch.y).mul_(weights.unsqueeze(-1))
-    parts: dict[str, Tensor] = {}
-    for level in range(len(names), 0, -1):
-        name = names[level - 1]
-        parts[f"{name}.bias"] = torch.stack([part.sum(0) for part in slope.split(batch.groups(level))])
-        below = slope if level == 1 else batch.propagate_back(slope, level)
-        parts[f"{name}.weight"] = _products(rows[level - 1], below, batch.groups(max(level - 1, 1)))
-        if level > 1:
-            slope = below @ theta[f"{name}.weight"][0].T
-            slope *= rows[level - 1] > 0
-    return Gradients.of([parts[name] for name in network.parameter_names])
+
+    @torch.no_grad()
+    def __init__(self, network: NodeNetwork, theta: Parameters, batch: NodeBatch, weights: Tensor) -> None:
+        self.network, self.batch, self.names = network, batch, _layers(network)
+        rows = [batch.features(steps(network), 1)]
+        self.mostly_zero = batch.mostly_zero(steps(network))  # the same rows
+        for level, name in enumerate(self.names, 1):
+            left = self.mostly_zero if level == 1 and self.mostly_zero is not None else rows[-1]
+            sums = left @ theta[f"{name}.weight"][0]
+            if level > 1:
+                sums = batch.propagate(sums, level)
+            sums += theta[f"{name}.bias"][0]
+            rows.append(sums.relu_() if level < len(self.names) else sums)
+        slope = residuals(rows[-1], batch.y).mul_(weights.unsqueeze(-1))
+        self.rows = rows[:-1]  # left factors, first layer first
+        self.slopes: list[Tensor] = []  # right factors
+        self.groups = [batch.groups(max(level - 1, 1)) for level in range(1, len(self.names) + 1)]
+        self.bias: list[Tensor] = []
+        for level in range(len(self.names), 0, -1):
+            self.bias.insert(0, torch.stack([part.sum(0) for part in slope.split(batch.groups(level))]))
+            self.slopes.insert(0, slope if level == 1 else batch.propagate_back(slope, level))
+            if level > 1:
+                slope = self.slopes[0] @ theta[f"{self.names[level - 1]}.weight"][0].T
+                slope *= rows[level - 1] > 0
+
+    def weight_gradient(self, number: int) -> Tensor:
+        """Gradient of each group in the weight of layer ``number`` (from 0), ``C x in x out``."""
+        left, right = (factor.split(self.groups[number]) for factor in (self.rows[number], self.slopes[number]))
+        return torch.stack([a.T @ b for a, b in zip(left, right, strict=True)])
+
+    @cached_property
+    def gradients(self) -> Gradients:
+        """The gradient of each group in all weights."""
+        parts: dict[str, Tensor] = {}
+        for number, name in enumerate(self.names):
+            parts[f"{name}.weight"], parts[f"{name}.bias"] = self.weight_gradient(number), self.bias[number]
+        return Gradients.of([parts[name] for name in self.network.parameter_names])
 
 
-def _products(left: Tensor, right: Tensor, rows: list[int]) -> Tensor:
-    """``left^T right`` of each group's rows."""
-    ends = [0, *accumulate(rows)]
-    return torch.stack([left[a:b].T @ right[a:b] for a, b in pairwise(ends)])
+class Direction(Protocol):
+    """A direction ``V`` in the space of the weights, one for each class, as the pass backwards needs it."""
+
+    def along(self, number: int) -> Tensor:
+        """``P_l V_l^c + v_l^c`` of layer ``number`` (from 0), ``C x n x out``."""
+
+    def against(self, number: int) -> Tensor:
+        """``sum_c D_l^c V_l^cT``, ``n x in``."""
 
 
 class NodePass:
@@ -107,18 +128,22 @@ class NodePass:
             assert self.matrix is not None
             self.sent.insert(0, self.slopes[0] @ self.weight[number].T)
             self.slopes.insert(0, (self.matrix.mT @ self.sent[0]).mul_(self.rows[number - 1] > 0))
+
+    @cached_property
+    @torch.no_grad()
+    def gradients(self) -> Gradients:
+        """The class gradients."""
         parts: dict[str, Tensor] = {}
         for name, seen, slope in zip(self.names, self.seen, self.slopes, strict=True):
             parts[f"{name}.weight"], parts[f"{name}.bias"] = seen.T @ slope, slope.sum(1)
-        self.gradients = Gradients.of([parts[name] for name in network.parameter_names])
+        return Gradients.of([parts[name] for name in self.network.parameter_names])
 
     @torch.no_grad()
-    def slopes_along(self, direction: Gradients) -> tuple[Tensor | None, Tensor]:
+    def slopes_along(self, direction: Direction) -> tuple[Tensor | None, Tensor]:
         """Slopes of ``sum_c <direction^c, gradients^c>`` in the matrix and in the propagated features."""
-        move = dict(zip(self.network.parameter_names, direction.parts, strict=True))
         moved: list[Tensor] = []  # of H_l, for each class
-        for number, name in enumerate(self.names):
-            change = self.seen[number] @ move[f"{name}.weight"] + move[f"{name}.bias"].unsqueeze(1)
+        for number in range(len(self.names)):
+            change = direction.along(number)
             if number:
                 assert self.matrix is not None
                 change += (self.matrix @ moved[-1]) @ self.weight[number]
@@ -127,12 +152,8 @@ class NodePass:
         back = (self.node_weights * residual_change(outputs, moved[-1])).sum(0)  # B_L
         in_matrix = None if self.matrix is None else torch.zeros_like(self.matrix)
         for number in range(len(self.names) - 1, -1, -1):
-            name = self.names[number]
             seen = back @ self.weight[number].T
-            width = seen.shape[1]
-            # sum_c D^c V^cT as one product: classes and units side by side.
-            wide = self.slopes[number].transpose(0, 1).reshape(len(seen), -1)
-            seen += wide @ move[f"{name}.weight"].transpose(1, 2).reshape(-1, width)
+            seen += direction.against(number)
             if number:
                 assert self.matrix is not None and in_matrix is not None
                 in_matrix.addmm_(seen, self.rows[number - 1].T)
@@ -140,3 +161,28 @@ class NodePass:
                 in_matrix.addmm_(sent, moved[number - 1].transpose(1, 2).reshape(-1, len(seen)))
                 back = (self.matrix.mT @ seen).mul_(self.rows[number - 1] > 0)
         return in_matrix, seen
+
+
+class Formed:
+    """A direction that was formed, as gradients are."""
+
+    def __init__(self, passed: NodePass, direction: Gradients) -> None:
+        self.passed = passed
+        self.move = dict(zip(passed.network.parameter_names, direction.parts, strict=True))
+
+    def along(self, number: int) -> Tensor:
+        """``P_l V_l^c + v_l^c``."""
+        name = self.passed.names[number]
+        along: Tensor = self.passed.seen[number] @ self.move[f"{name}.weight"] + self.move[f"{name}.bias"].unsqueeze(1)
+        return along
+
+    def against(self, number: int) -> Tensor:
+        """``sum_c D_l^c V_l^cT``."""
+        return side_by_side(self.passed.slopes[number], self.move[f"{self.passed.names[number]}.weight"])
+
+
+def side_by_side(left: Tensor, right: Tensor) -> Tensor:
+    """``sum_c left^c right^cT`` as one product, ``n x m`` of ``C x n x h`` and ``C x m x h``."""
+    wide = left.transpose(0, 1).reshape(left.shape[1], -1)
+    product: Tensor = wide @ right.transpose(1, 2).reshape(-1, right.shape[1])
+    return product

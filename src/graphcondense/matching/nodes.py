@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from graphcondense.autograd import apply
-from graphcondense.matching import node_pass
 from graphcondense.matching.distances import Distance, with_slope
 from graphcondense.matching.gradients import Gradients
 from graphcondense.matching.match import WithSlopes, autograd_gradients, tie
+from graphcondense.matching.node_factors import BY_PRODUCTS, Factors, pays
+from graphcondense.matching.node_pass import Direction, Formed, NodePass, RealPass, steps, supports
 from graphcondense.models import NodeNetwork, Parameters
 from graphcondense.real import NodeBatch
 from graphcondense.synthetic import DenseNodes
@@ -23,43 +26,59 @@ class NodeMatcher:
         distance: how far apart two gradients are.
         shares: what each class counts, ``C``.
         written_out: whether the written-out pass may be used.
+        chooses: whether to match two passes without forming the first layer's gradients.
     """
 
-    def __init__(self, network: NodeNetwork, distance: Distance, shares: Tensor, written_out: bool = True) -> None:
-        self.network, self.distance, self.shares = network, distance, shares
-        self.written_out = written_out and node_pass.supports(network)
+    def __init__(
+        self,
+        network: NodeNetwork,
+        distance: Distance,
+        shares: Tensor,
+        written_out: bool = True,
+        chooses: Callable[[RealPass, NodePass], bool] = pays,
+    ) -> None:
+        self.network, self.distance, self.shares, self.chooses = network, distance, shares, chooses
+        self.written_out = written_out and supports(network)
 
-    def real(self, theta: Parameters, batch: NodeBatch) -> Gradients:
-        """Class gradients of real nodes; ``batch`` has a group a class."""
+    def real(self, theta: Parameters, batch: NodeBatch) -> RealPass | Gradients:
+        """Class gradients of real nodes, or what they are made of; ``batch`` has a group a class."""
         if self.written_out:
-            return node_pass.real_node_gradients(self.network, theta, batch, batch.mean_weights)
+            return RealPass(self.network, theta, batch, batch.mean_weights)
         return autograd_gradients(self.network, tie(theta, len(self.shares)), batch, batch.y, batch.mean_weights)
 
     def of_synthetic(self, theta: Parameters, batch: DenseNodes, y: Tensor, weights: Tensor) -> Gradients:
         """Gradients of learned nodes, as numbers alone; a row of ``weights`` is a group."""
         if self.written_out:
-            return node_pass.NodePass(self.network, theta, batch, y.view(-1), weights).gradients
+            return NodePass(self.network, theta, batch, y.view(-1), weights).gradients
         return autograd_gradients(self.network, tie(theta, len(weights)), batch, y, weights)
 
     def synthetic(
-        self, theta: Parameters, batch: DenseNodes, y: Tensor, weights: Tensor, real: Gradients
-    ) -> tuple[Tensor, Gradients]:
-        """Distance of the learned nodes' class gradients from the real ones, weighed by class; and the former."""
+        self, theta: Parameters, batch: DenseNodes, y: Tensor, weights: Tensor, real: RealPass | Gradients
+    ) -> Tensor:
+        """Distance of the learned nodes' class gradients from the real ones, weighed by class."""
         if self.written_out:
             return self._written_out(theta, batch, y, weights, real)
         matched = autograd_gradients(self.network, tie(theta, len(weights)), batch, y, weights, create_graph=True)
-        return (self.distance(matched, real) * self.shares).sum(), matched
+        return (self.distance(matched, formed(real)) * self.shares).sum()
 
     def _written_out(
-        self, theta: Parameters, batch: DenseNodes, y: Tensor, weights: Tensor, real: Gradients
-    ) -> tuple[Tensor, Gradients]:
-        first = batch.features(node_pass.steps(self.network))
-        passed = node_pass.NodePass(self.network, theta, batch, y, weights)
-        value, direction = with_slope(self._weighed, passed.gradients, real)
+        self, theta: Parameters, batch: DenseNodes, y: Tensor, weights: Tensor, real: RealPass | Gradients
+    ) -> Tensor:
+        first = batch.features(steps(self.network))
+        passed = NodePass(self.network, theta, batch, y, weights)
+        direction: Direction
+        if isinstance(real, RealPass) and self.distance in BY_PRODUCTS and self.chooses(real, passed):
+            direction = factors = Factors(real, passed, self.distance, self.shares)
+            value = factors.value
+        else:
+            value, slope = with_slope(self.distance, passed.gradients, formed(real), self.shares)
+            direction = Formed(passed, slope)
         in_matrix, in_first = passed.slopes_along(direction)
         if batch.matrix is None or in_matrix is None:
-            return apply(WithSlopes, first, first, value, torch.zeros_like(first), in_first), passed.gradients
-        return apply(WithSlopes, batch.matrix, first, value, in_matrix, in_first), passed.gradients
+            return apply(WithSlopes, first, first, value, torch.zeros_like(first), in_first)
+        return apply(WithSlopes, batch.matrix, first, value, in_matrix, in_first)
 
-    def _weighed(self, synthetic: Gradients, real: Gradients) -> Tensor:
-        return self.distance(synthetic, real) * self.shares
+
+def formed(real: RealPass | Gradients) -> Gradients:
+    """The class gradients themselves."""
+    return real.gradients if isinstance(real, RealPass) else real

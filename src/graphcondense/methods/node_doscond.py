@@ -174,8 +174,7 @@ class NodeCondensation:
         theta = self.weights.at(iteration, lambda: self._for_training(iteration), synthetic.labels.unsqueeze(0))
         real = self.matcher.real(theta, self._batch())
         batch = self._dense(iteration)
-        gap, _ = self.matcher.synthetic(theta, batch, synthetic.labels, synthetic.class_weights, real)
-        loss = gap
+        loss = self.matcher.synthetic(theta, batch, synthetic.labels, synthetic.class_weights, real)
         density = synthetic.structure.density()
         if density is not None and settings.sparsity_weight and settings.structure_rate:
             loss = loss + settings.sparsity_weight * sparsity(density, self.start_density)

@@ -13,6 +13,8 @@ from graphcondense.real.operators import propagation_matrix
 from graphcondense.real.sparse import SparseMatrix
 from graphcondense.real.tied import tied_bias, tied_linear
 
+_FEW = 0.1  # share of features that are not zero up to which sparse products are faster
+
 
 class RealNodes:
     """A graph prepared for one kind of network.
@@ -85,6 +87,8 @@ class NodeBatch:
         self._own: dict[int, Tensor] = {}
         self._matrices: dict[int, SparseMatrix] = {}
         self._features: dict[tuple[int, int], Tensor] = {}
+        self._products: dict[int, list[Tensor]] = {}
+        self._sparse: dict[int, SparseMatrix | None] = {}
         for level in range(layers, 1, -1):
             self._descend(level)
 
@@ -121,6 +125,31 @@ class NodeBatch:
             known = self.source.features(steps).index_select(0, nodes) if once else self._propagated(nodes, steps)
             self._features[steps, level] = known
         return self._features[steps, level]
+
+    @property
+    def lasting(self) -> bool:
+        """Whether the batch is used again and again, so that what is computed once pays."""
+        return self._draws is None
+
+    def mostly_zero(self, steps: int) -> SparseMatrix | None:
+        """The rows of level 1 after ``steps`` propagations as a sparse matrix, where that makes products faster."""
+        if not self.lasting:
+            return None
+        if steps not in self._sparse:
+            rows = self.features(steps, 1)
+            share = float((rows != 0).double().mean()) if rows.numel() else 1.0
+            self._sparse[steps] = SparseMatrix.of(rows) if share < _FEW else None
+        return self._sparse[steps]
+
+    def products(self, steps: int) -> list[Tensor]:
+        """Products of the rows of level 1 with each other, by features after ``steps`` propagations, group by group.
+
+        Computed once, kept.
+        """
+        if steps not in self._products:
+            rows = self.features(steps, 1).split(self.groups(1))
+            self._products[steps] = [part @ part.T for part in rows]
+        return self._products[steps]
 
     def _propagated(self, nodes: Tensor, steps: int) -> Tensor:
         """Features of ``nodes`` after ``steps`` propagations, of those nodes alone that they are made of."""

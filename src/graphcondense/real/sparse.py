@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from graphcondense.autograd import apply
-from graphcondense.graphs import ranges
+from graphcondense.graphs import pointers, ranges
 
 _SIDE_BY_SIDE = 2**20  # numbers; small products of several networks are one product of wide rows
 
@@ -40,6 +40,16 @@ class SparseMatrix:
         self.weight, self.columns, self.symmetric = weight, columns, symmetric
         if symmetric or transpose is not None:
             self.T = self if transpose is None else transpose
+
+    @classmethod
+    def of(cls, dense: Tensor) -> SparseMatrix:
+        """The entries of ``dense`` that are not zero.
+
+        >>> (SparseMatrix.of(torch.tensor([[0.0, 2.0], [0.0, 0.0]])) @ torch.tensor([[1.0], [3.0]])).tolist()
+        [[6.0], [0.0]]
+        """
+        row, col = dense.nonzero(as_tuple=True)
+        return cls(pointers(torch.bincount(row, minlength=len(dense))), col, dense[row, col], dense.shape[1])
 
     @property
     def rows(self) -> int:
