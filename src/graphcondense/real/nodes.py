@@ -88,7 +88,7 @@ class NodeBatch:
         self._matrices: dict[int, SparseMatrix] = {}
         self._features: dict[tuple[int, int], Tensor] = {}
         self._products: dict[int, list[Tensor]] = {}
-        self._sparse: dict[int, SparseMatrix | None] = {}
+        self._sparse: dict[tuple[int, int], SparseMatrix | None] = {}
         for level in range(layers, 1, -1):
             self._descend(level)
 
@@ -131,15 +131,15 @@ class NodeBatch:
         """Whether the batch is used again and again, so that what is computed once pays."""
         return self._draws is None
 
-    def mostly_zero(self, steps: int) -> SparseMatrix | None:
-        """The rows of level 1 after ``steps`` propagations as a sparse matrix, where that makes products faster."""
+    def mostly_zero(self, steps: int, level: int = 1) -> SparseMatrix | None:
+        """What :meth:`features` gives as a sparse matrix, where that makes products faster."""
         if not self.lasting:
             return None
-        if steps not in self._sparse:
-            rows = self.features(steps, 1)
+        if (steps, level) not in self._sparse:
+            rows = self.features(steps, level)
             share = float((rows != 0).double().mean()) if rows.numel() else 1.0
-            self._sparse[steps] = SparseMatrix.of(rows) if share < _FEW else None
-        return self._sparse[steps]
+            self._sparse[steps, level] = SparseMatrix.of(rows) if share < _FEW else None
+        return self._sparse[steps, level]
 
     def products(self, steps: int) -> list[Tensor]:
         """Products of the rows of level 1 with each other, by features after ``steps`` propagations, group by group.
@@ -175,7 +175,10 @@ class NodeBatch:
 
     def linear(self, h: Tensor, weight: Tensor, level: int) -> Tensor:
         """``h @ weight`` for the rows of ``level``."""
-        return h @ weight if self.group_sizes is None else tied_linear(h, weight, self.groups(level))
+        if self.group_sizes is not None:
+            return tied_linear(h, weight, self.groups(level))
+        sparse = next((self.mostly_zero(*key) for key, known in self._features.items() if known is h), None)
+        return h @ weight if sparse is None else sparse @ weight
 
     def add_bias(self, h: Tensor, bias: Tensor, level: int) -> Tensor:
         """``h + bias`` with ``bias`` of ``R x F`` (or ``C x F``)."""
