@@ -133,7 +133,7 @@ def test_the_files_name_known_datasets_and_settings_only(name: str) -> None:
         condense = names_of(NodeDosCond if nodes else DosCond)
         allowed = {"network": names_of(NetworkConfig), "condense": condense, "evaluate": evaluate}
         for method, values in section.pop("method", {}).items():
-            assert set(values) <= names_of(methods[method])
+            assert set(values) <= names_of(methods[method]) | {"model"}
         assert set(section) <= set(allowed)
         for part, values in section.items():
             assert set(values) <= allowed[part]

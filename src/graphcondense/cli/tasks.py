@@ -38,8 +38,7 @@ def ratio_facts(condensed: CondensedDataset | CondensedGraph) -> list[tuple[str,
     kind = (
         "training nodes, which is all that training sees" if condensed.info["inductive"] else "nodes of the whole graph"
     )
-    dense = condensed.num_bytes + 4 * len(condensed) ** 2 - (len(condensed) * (len(condensed) - 1) // 2 + 7) // 8
     return [
         ("ratio", f"{len(condensed) / seen:.2%}: {len(condensed)} of {seen:,} {kind}"),
-        ("dense", f"{bytes_text(dense)} with a dense float adjacency of the same graph"),
+        ("dense", f"{bytes_text(condensed.dense_bytes)} with a dense float adjacency of the same graph"),
     ]

@@ -29,7 +29,7 @@ class Preset:
         recipe: how the judge trains.
         dropout: of the judge's hidden units, for node tasks.
         nodes: whether it is for a node task.
-        special: settings that single methods have of their own, by the method's name.
+        special: settings that single methods have of their own, by the method's name; ``model`` is the kind of network.
         judge: kind of network to judge with, where it is another than the one to condense with.
     """
 
@@ -55,7 +55,8 @@ class Preset:
 
     def with_model(self, kind: str) -> Preset:
         """The same settings with another kind of network."""
-        return replace(self, network=replace(self.network, kind=kind), judge=None)
+        special = {name: {k: v for k, v in own.items() if k != "model"} for name, own in self.special.items()}
+        return replace(self, network=replace(self.network, kind=kind), judge=None, special=special)
 
     def method(self, name: str, **settings: Any) -> Condenser:
         """A method with this preset's settings, as far as it has them; ``settings`` come on top and must fit.
@@ -71,7 +72,12 @@ class Preset:
         values = {key: value for key, value in self.condense.items() if key in known}
         own = ("network", "recipe", "dropout")
         values |= {key: value for key, value in vars(self).items() if key in known and key in own}
-        values |= self.special.get(name, {})
+        if "recipe" in known:  # it trains networks itself: those that it will be judged by
+            values["network"] = self.protocol.network
+        special = dict(self.special.get(name, {}))
+        if "model" in special:
+            values["network"] = replace(self.network, kind=special.pop("model"))
+        values |= special
         return kind(**(values | given))
 
 

@@ -37,8 +37,11 @@ class Effort:
         paper = preset("paper", task)
         epochs = self.epochs or paper.recipe.epochs
         recipe = replace(paper.recipe, epochs=epochs, validate_every=self.validate_every)
-        condense = paper.condense | ({} if self.iterations is None else {"iterations": self.iterations})
-        return replace(paper, recipe=recipe, condense=condense)
+        condense, special = paper.condense, paper.special
+        if self.iterations is not None:
+            condense = condense | {"iterations": self.iterations}
+            special = {name: own | {"iterations": self.iterations} for name, own in special.items()}
+        return replace(paper, recipe=recipe, condense=condense, special=special)
 
     def cuts(self, task: GraphTask | NodeTask) -> list[str]:
         """What is less than the paper's protocol, in words."""

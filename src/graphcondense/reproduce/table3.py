@@ -15,7 +15,7 @@ from graphcondense.reproduce.effort import FULL, Effort
 from graphcondense.reproduce.experiment import Bench, Experiment, Result, Row, in_percent, paper
 from graphcondense.tasks import GraphTask, NodeTask
 
-METHODS = ("random", "herding", "kcenter", "gcond", "doscond-x", "doscond")
+METHODS = ("random", "herding", "kcenter", "doscond-x", "doscond", "gcond")
 _EPOCHS = 100
 
 

@@ -132,6 +132,14 @@ class CondensedGraph:
         return len(file.serialise(self.graph, self._header, self.weights))
 
     @property
+    def dense_bytes(self) -> int:
+        """Bytes of the same file if it had a dense adjacency of floats, 4 bytes a pair of nodes, instead of bits."""
+        nodes = len(self)
+        bits = (nodes * (nodes - 1) // 2 + 7) // 8
+        listed = 0 if self.weights is None else 4 * self.weights.numel()
+        return self.num_bytes - bits - listed + 4 * nodes**2
+
+    @property
     def _header(self) -> dict[str, Any]:
         return {"num_classes": self.num_classes, "metric": self.metric, "info": self.info, "task": "node"}
 
@@ -184,6 +192,7 @@ def summary(condensed: CondensedDataset | CondensedGraph) -> dict[str, Any]:
             "weighted": condensed.weights is not None,
             "features": graph.num_features,
             "bytes": condensed.num_bytes,
+            "dense_bytes": condensed.dense_bytes,
             "density": round(density(graph), 6),
         }
     graphs = condensed.graphs
