@@ -135,3 +135,12 @@ def test_settings_come_on_top_and_wrong_ones_are_named() -> None:
     with pytest.raises(InputError, match="give one of the two"):
         chosen.method("doscond")
     assert chosen.recipe != Recipe()
+
+
+@pytest.mark.parametrize("kind", [NodeDosCond, NodeDosCondX, GCond])
+def test_the_classes_have_the_default_presets_settings(kind: Any) -> None:
+    made, plain = method("default", "my own", kind.name), kind(nodes=9)
+    for field in fields(kind):
+        if not (kind is GCond and field.name == "restart_at"):  # never: beyond the last iteration
+            assert getattr(made, field.name) == getattr(plain, field.name), field.name
+    assert kind is not GCond or made.restart_at >= made.iterations

@@ -37,6 +37,8 @@ STRUCTURES = ("bernoulli", "none", "features")
 class NodeDosCond(Matching, NodeMethod):
     """Condense by one-step gradient matching.
 
+    The defaults are those of the preset ``default``; ``graphcondense.preset("paper", task)`` has the paper's.
+
     Args:
         network: the network whose gradients are matched, drawn afresh each iteration.
         structure: ``"bernoulli"`` (0/1 edges), ``"none"`` (features alone), or ``"features"`` (weights read off the
@@ -65,8 +67,8 @@ class NodeDosCond(Matching, NodeMethod):
     fanout: int | None = None
     distance: str = "relative-squared"
     feature_rate: float = 1e-3
-    structure_rate: float = 1e-2
-    restart_at: int | None = None
+    structure_rate: float = 5e-2
+    restart_at: int | None = 200
     final_temperature: float = 0.01
     annealing: int = 200
     sparsity_weight: float = 0.1
@@ -238,10 +240,16 @@ class GCond(BiLevel, NodeDosCond):
     """
 
     name: ClassVar[str] = "gcond"
+    network: NetworkConfig = NetworkConfig("sgc", hidden=256, layers=2)
     structure: str = "features"
+    iterations: int = 2000
     distance: str = "layerwise-cosine"
+    feature_rate: float = 1e-4
+    structure_rate: float = 1e-3
+    restart_at: int | None = None
+    threshold: float = 0.1
     outer: int = 20
-    inner: int = 10
+    inner: int = 15
     inner_rate: float = 0.01
     feature_turns: int = 10
     structure_turns: int = 5

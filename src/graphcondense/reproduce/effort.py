@@ -32,16 +32,16 @@ class Effort:
             if value is not None:
                 check_count(name, value)
 
-    def preset(self, task: GraphTask | NodeTask) -> Preset:
-        """The paper's settings for ``task``, cut to this effort."""
-        paper = preset("paper", task)
-        epochs = self.epochs or paper.recipe.epochs
-        recipe = replace(paper.recipe, epochs=epochs, validate_every=self.validate_every)
-        condense, special = paper.condense, paper.special
+    def preset(self, task: GraphTask | NodeTask, name: str = "paper") -> Preset:
+        """The paper's settings for ``task``, or those of another preset, cut to this effort."""
+        whole = preset(name, task)
+        epochs = self.epochs or whole.recipe.epochs
+        recipe = replace(whole.recipe, epochs=epochs, validate_every=self.validate_every)
+        condense, special = whole.condense, whole.special
         if self.iterations is not None:
             condense = condense | {"iterations": self.iterations}
             special = {name: own | {"iterations": self.iterations} for name, own in special.items()}
-        return replace(paper, recipe=recipe, condense=condense, special=special)
+        return replace(whole, recipe=recipe, condense=condense, special=special)
 
     def cuts(self, task: GraphTask | NodeTask) -> list[str]:
         """What is less than the paper's protocol, in words."""

@@ -73,9 +73,10 @@ class Bench:
         sizes: Sequence[int],
         settings: dict[str, Any] | None = None,
         condense_seeds: int | None = None,
+        preset: str = "paper",
     ) -> list[Row]:
         """The rows of a comparison whose cells lie in the folder ``part``."""
-        chosen = self.effort.preset(task)
+        chosen = self.effort.preset(task, preset)
         seeds = condense_seeds or self.effort.condense_seeds
         cells = plan(chosen, methods, sizes, seeds, self.effort.eval_seeds, settings=settings)
         return self.run_grid(cells, task, chosen, self.folder / part)

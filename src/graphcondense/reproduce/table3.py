@@ -16,6 +16,7 @@ from graphcondense.reproduce.experiment import Bench, Experiment, Result, Row, i
 from graphcondense.tasks import GraphTask, NodeTask
 
 METHODS = ("random", "herding", "kcenter", "doscond-x", "doscond", "gcond")
+OURS = ("doscond-x", "doscond")  # also with the preset "default"
 _EPOCHS = 100
 
 
@@ -33,6 +34,8 @@ class Table3(Experiment):
         """Scores of all methods at the paper's size, and the seconds of 100 epochs."""
         nodes = paper()["table3"].get(task.name, {}).get("nodes", 10 * task.num_classes)
         rows = bench.compare(f"{self.name}/{task.name}", task, ["whole", *METHODS], [nodes])
+        ours = bench.compare(f"{self.name}/{task.name}-default", task, OURS, [nodes], preset="default")
+        rows += [row | {"method": f"{row['method']}, default"} for row in ours]
         return {"rows": rows, "nodes": nodes, "seconds": self._seconds(task, nodes, bench.effort)}
 
     def more_cuts(self, effort: Effort) -> list[str]:
