@@ -86,7 +86,7 @@ def preset(name: str, task: GraphTask | NodeTask) -> Preset:
     check_choice("preset", name, PRESETS)
     table = tomllib.loads((files("graphcondense.presets") / f"{name}.toml").read_text(encoding="utf-8"))
     nodes = isinstance(task, NodeTask)
-    sections = [table["any-node" if nodes else "any"], table.get(task.name, {})]
+    sections = [_readable(table["any-node" if nodes else "any"]), _readable(table.get(task.name, {}))]
     parts = {key: {} for key in ("network", "condense", "evaluate", "method")}  # type: dict[str, dict[str, Any]]
     for section in sections:
         for key, values in section.items():
@@ -97,3 +97,11 @@ def preset(name: str, task: GraphTask | NodeTask) -> Preset:
     dropout, judge = parts["evaluate"].pop("dropout", 0.0), parts["evaluate"].pop("model", None)
     network, recipe = NetworkConfig(**parts["network"]), Recipe(**parts["evaluate"])
     return Preset(name, network, parts["condense"], recipe, dropout, nodes, parts["method"], judge)
+
+
+def _readable(section: dict[str, Any]) -> dict[str, Any]:
+    """The same section; TOML has no word for ``None``, so "never" stands for it."""
+    return {
+        key: _readable(value) if isinstance(value, dict) else None if value == "never" else value
+        for key, value in section.items()
+    }
