@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,6 +18,7 @@ from graphcondense.methods.base import Method
 from graphcondense.methods.callbacks import Callback
 from graphcondense.methods.loop import Matching
 from graphcondense.methods.selection import choose_at_random
+from graphcondense.methods.state import State, part_of, prefixed, restore, save
 from graphcondense.methods.weights import FreshWeights
 from graphcondense.models import Network, NetworkConfig, Parameters
 from graphcondense.real import ClassSampler, SparseBatch
@@ -121,9 +122,7 @@ class DosCond(Matching, Method):
     def _condense(
         self, task: GraphTask, callbacks: Sequence[Callback], store: Store
     ) -> tuple[GraphStore, list[dict[str, float]]]:
-        run = Condensation(self, task)
-        history = self.iterate(run.step, callbacks)
-        return run.synthetic.result(), history
+        return self.iterate(Condensation(self, task), task, callbacks)
 
 
 class Condensation:
@@ -159,6 +158,25 @@ class Condensation:
         self.optimiser.step()
         return record
 
+    @property
+    def learned(self) -> list[Tensor]:
+        """Features and logits."""
+        return self.synthetic.learned
+
+    def result(self) -> GraphStore:
+        """The learned graphs as they are now."""
+        return self.synthetic.result()
+
+    def state(self) -> State:
+        """Everything that the next iteration depends on."""
+        own = save(self.learned, [self.optimiser], self.objective.sources)
+        return own | prefixed("weights", self.objective.weights.state())
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Put back what :meth:`state` gave."""
+        restore(state, self.learned, [self.optimiser], self.objective.sources)
+        self.objective.weights.load_state(part_of(state, "weights"))
+
     def _fresh_optimiser(self, factor: float) -> torch.optim.Optimizer:
         rates = (self.settings.feature_rate * factor, self.settings.structure_rate * factor)
         learned = zip(self.synthetic.learned, rates, strict=True)
@@ -183,6 +201,7 @@ class _Objective:
         self.weights = settings.weights(self.matcher, generator(settings.seed, "theta"))
         self.batch_source = generator(settings.seed, "real batch")
         self.noise_source = generator(settings.seed, "structure noise")
+        self.sources = {"real batch": self.batch_source, "structure noise": self.noise_source}
         self.labels = synthetic.labels.view(self.groups, -1)
         self.synthetic_weights = torch.full(self.labels.shape, 1 / self.labels.shape[1])
         sizes = self.sampler.group_sizes
