@@ -15,6 +15,7 @@ from graphcondense.cli.options import (
     DatasetArgument,
     Force,
     PresetName,
+    Resume,
     Settings,
     Threads,
     parse_counts,
@@ -54,7 +55,7 @@ def compare(
     out_folder: Annotated[
         Path | None, typer.Option("--out", help="Folder for every cell; else runs/compare-DATASET-PRESET.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue what --out has.")] = False,
+    resume: Resume = False,
     force: Force = False,
     threads: Threads = None,
     data_root: DataRoot = None,

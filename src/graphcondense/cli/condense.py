@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from graphcondense.cli.console import app, command, out, print_json
+from graphcondense.cli.console import app, command, out, print_json, say
 from graphcondense.cli.options import (
     AsJson,
     DataRoot,
     DatasetArgument,
     Force,
     PresetName,
+    Resume,
     Settings,
     Threads,
     parse_settings,
@@ -26,7 +30,8 @@ from graphcondense.methods import METHODS, NODE_METHODS
 from graphcondense.models import KINDS
 from graphcondense.presets import preset as find_preset
 from graphcondense.report.tables import bytes_text, facts_table, seconds_text
-from graphcondense.runs.condense import check_folder, condense_with, make_folder, trained_networks, write_run
+from graphcondense.runs.callbacks import Every
+from graphcondense.runs.condense import Interrupted, condense_into, trained_networks
 from graphcondense.runs.progress import ProgressCallback, progress_bar
 from graphcondense.tasks import GraphTask, NodeTask
 
@@ -48,6 +53,19 @@ def budget_of(
     return {"graphs_per_class": 10 if graphs_per_class is None else graphs_per_class, "nodes": room}
 
 
+@contextmanager
+def ways_to_go_on(folder: Path) -> Iterator[None]:
+    """Say how to go on if the work within is interrupted."""
+    try:
+        yield
+    except Interrupted as error:
+        words = [word for word in sys.argv[1:] if word not in ("--resume", "--force")]
+        again = shlex.join(["graphcondense", *words, "--resume"])
+        kept = "nothing was done yet" if error.saved is None else f"iteration {error.saved} is kept in {folder}"
+        say(f"{kept}; go on with: {again}")
+        raise
+
+
 @app.command("condense")
 @command
 def condense(
@@ -66,7 +84,11 @@ def condense(
     graph_nodes: Annotated[int | None, typer.Option(help="Nodes of a synthetic graph; else the preset's.")] = None,
     settings: Settings = None,
     out_folder: Annotated[Path | None, typer.Option("--out", help="Run folder to write.")] = None,
+    resume: Resume = False,
     force: Force = False,
+    checkpoint_every: Annotated[
+        str, typer.Option(help="Save after so many iterations, e.g. 100, or seconds, e.g. 60s.")
+    ] = "60s",
     threads: Threads = None,
     data_root: DataRoot = None,
     as_json: AsJson = False,
@@ -88,11 +110,21 @@ def condense(
     size = condenser.size if ratio is None else ratio
     folder = out_folder or Path("runs") / f"{task.name}-{method}-{size}-{seed}"
     condenser.check(task)
-    check_folder(folder, force=force)
-    make_folder(folder)
-    with progress_bar(f"condensing {task.name}") as advance:
-        condensed, seconds = condense_with(condenser, task, chosen, [ProgressCallback(advance)], trained_networks())
-    result = write_run(folder, condensed, seconds)
+    if resume and force:
+        raise InputError("--resume goes on and --force begins anew: give one of the two")
+    with progress_bar(f"condensing {task.name}") as advance, ways_to_go_on(folder):
+        condensed, result = condense_into(
+            folder,
+            condenser,
+            task,
+            chosen,
+            [ProgressCallback(advance)],
+            trained_networks(),
+            resume=resume,
+            force=force,
+            every=Every.parse(checkpoint_every),
+            tell=say,
+        )
     if as_json:
         print_json(result)
         return
@@ -103,7 +135,7 @@ def condense(
         ("file", result["file"]),
         ("bytes", f"{bytes_text(result['bytes'])} ({share:.1%} of the original)"),
         *ratio_facts(condensed),
-        ("time", seconds_text(seconds)),
+        ("time", seconds_text(result["seconds"])),
         ("next", f"graphcondense evaluate {shlex.quote(str(folder))}"),
     ]
     out().print(facts_table(facts))

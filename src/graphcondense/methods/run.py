@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -35,6 +36,8 @@ class Steps(Protocol):
 class Run:
     """A run of a matching method.
 
+    ``history`` has what each iteration measured, ``seconds`` how long it took.
+
     Args:
         steps: what is iterated.
         task: the dataset.
@@ -44,6 +47,7 @@ class Run:
     def __init__(self, steps: Steps, task: Any, iterations: int) -> None:
         self._steps, self.task, self.iterations = steps, task, iterations
         self.history: list[Record] = []
+        self.seconds: list[float] = []
         self.stopped = False
         self._kept: State = {}
 
@@ -54,8 +58,11 @@ class Run:
 
     def advance(self) -> Record:
         """One iteration; what it measured."""
-        self.history.append(self._steps.step(len(self.history)))
-        return self.history[-1]
+        started = time.perf_counter()
+        record = self._steps.step(len(self.history))
+        self.history.append(record)
+        self.seconds.append(time.perf_counter() - started)
+        return record
 
     def current(self) -> Any:
         """The graphs as they are now, discrete: a ``GraphStore``, for node tasks a ``CondensedGraph``."""
@@ -79,8 +86,8 @@ class Run:
         """Everything but the history that going on needs, as tensors."""
         return prefixed("steps", self._steps.state()) | prefixed("kept", self._kept)
 
-    def load_state(self, state: Mapping[str, Tensor], history: Sequence[Record]) -> None:
-        """Go on from where another process was when it took :meth:`state` and had this ``history``."""
+    def load_state(self, state: Mapping[str, Tensor], history: Sequence[Record], seconds: Sequence[float]) -> None:
+        """Go on from where another process was when it took :meth:`state` and had this history."""
         self._steps.load_state(part_of(state, "steps"))
         self._kept = part_of(state, "kept")
-        self.history[:] = history
+        self.history[:], self.seconds[:] = history, seconds

@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,7 +28,15 @@ from graphcondense.files import write_json
 from graphcondense.methods import Condenser, Coreset
 from graphcondense.models import Network, NetworkConfig
 from graphcondense.presets import Preset
-from graphcondense.runs.condense import check_is_no_file, condense_with, make_folder
+from graphcondense.runs.condense import condense_with
+from graphcondense.runs.folder import (
+    ENVIRONMENT,
+    SETTINGS,
+    check_is_no_file,
+    environment,
+    locked,
+    make_folder,
+)
 from graphcondense.runs.progress import Advance, ProgressCallback
 from graphcondense.runs.statistics import annotate, size_of
 from graphcondense.synthetic import json_safe
@@ -196,28 +204,51 @@ def run_grid(
         cell.method.check(task)
     if folder is not None:
         check_is_no_file(folder)
-    done = _finished(cells, task, preset, folder, resume=resume, force=force)
-    if folder is not None:
-        make_folder(folder)
-    rest = [cell for cell in cells if cell.stem not in done]
+    with nullcontext() if folder is None else _own(folder):
+        done = _finished(cells, task, preset, folder, resume=resume, force=force)
+        if folder is not None:
+            _describe(folder, cells, task, preset)
+        rest = [cell for cell in cells if cell.stem not in done]
 
-    def count() -> None:
-        if advance is not None:
-            advance(len(done), len(cells))
-        if show is not None:
-            show([done[cell.stem] for cell in cells if cell.stem in done])
+        def count() -> None:
+            if advance is not None:
+                advance(len(done), len(cells))
+            if show is not None:
+                show([done[cell.stem] for cell in cells if cell.stem in done])
 
-    count()
-    with _shared(store, jobs) as networks:
-        rows = (
-            _run_here(rest, task, preset, folder, networks, advance_cell)
-            if jobs == 1
-            else _run_in_processes(rest, task, preset, folder, networks, jobs)
-        )
-        for cell, row in rows:
-            done[cell.stem] = row
-            count()
+        count()
+        with _shared(store, jobs) as networks:
+            rows = (
+                _run_here(rest, task, preset, folder, networks, advance_cell)
+                if jobs == 1
+                else _run_in_processes(rest, task, preset, folder, networks, jobs)
+            )
+            for cell, row in rows:
+                done[cell.stem] = row
+                count()
     return [done[cell.stem] for cell in cells]
+
+
+@contextmanager
+def _own(folder: Path) -> Iterator[None]:
+    """Have the folder for this process alone."""
+    make_folder(folder)
+    with locked(folder):
+        yield
+
+
+def _describe(folder: Path, cells: Sequence[Cell], task: GraphTask | NodeTask, preset: Preset) -> None:
+    """Write what was asked for last, and with what; each cell has its own settings, too."""
+    asked = [{"method": c.method.name, "settings": asdict(c.method), "trainings": c.eval_seeds} for c in cells]
+    facts = {
+        "dataset": task.name,
+        "source": task.source,
+        "preset": preset.name,
+        "model": cells[0].model,
+        "cells": asked,
+    }
+    write_json(folder / SETTINGS, facts)
+    write_json(folder / ENVIRONMENT, environment())
 
 
 @contextmanager
