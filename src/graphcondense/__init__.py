@@ -24,6 +24,7 @@ from graphcondense.methods import (
 )
 from graphcondense.models import NetworkConfig
 from graphcondense.presets import preset
+from graphcondense.runs import callbacks
 from graphcondense.synthetic import CondensedDataset, CondensedGraph, load_condensed
 from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import Recipe
@@ -54,6 +55,7 @@ __all__ = [
     "Scores",
     "Whole",
     "WholeNodes",
+    "callbacks",
     "ego_graphs",
     "evaluate",
     "evaluate_nodes",

@@ -30,7 +30,7 @@ from graphcondense.methods import METHODS, NODE_METHODS
 from graphcondense.models import KINDS
 from graphcondense.presets import preset as find_preset
 from graphcondense.report.tables import bytes_text, facts_table, seconds_text
-from graphcondense.runs.callbacks import Every
+from graphcondense.runs.callbacks import EarlyStop, Every, TensorBoard
 from graphcondense.runs.condense import Interrupted, condense_into, trained_networks
 from graphcondense.runs.progress import ProgressCallback, progress_bar
 from graphcondense.tasks import GraphTask, NodeTask
@@ -89,6 +89,11 @@ def condense(
     checkpoint_every: Annotated[
         str, typer.Option(help="Save after so many iterations, e.g. 100, or seconds, e.g. 60s.")
     ] = "60s",
+    early_stop: Annotated[
+        int | None, typer.Option(help="Judge on the validation graphs every so many iterations; keep the best.")
+    ] = None,
+    patience: Annotated[int, typer.Option(help="With --early-stop: looks without a better score before it ends.")] = 5,
+    tensorboard: Annotated[Path | None, typer.Option(help="Folder for TensorBoard (an extra).")] = None,
     threads: Threads = None,
     data_root: DataRoot = None,
     as_json: AsJson = False,
@@ -112,19 +117,24 @@ def condense(
     condenser.check(task)
     if resume and force:
         raise InputError("--resume goes on and --force begins anew: give one of the two")
+    stop = None if early_stop is None else EarlyStop(early_stop, patience, protocol=chosen.protocol)
+    hooks = [*([stop] if stop else []), *([TensorBoard(tensorboard)] if tensorboard else [])]
     with progress_bar(f"condensing {task.name}") as advance, ways_to_go_on(folder):
         condensed, result = condense_into(
             folder,
             condenser,
             task,
             chosen,
-            [ProgressCallback(advance)],
+            [ProgressCallback(advance), *hooks],
             trained_networks(),
             resume=resume,
             force=force,
             every=Every.parse(checkpoint_every),
             tell=say,
+            decided={"early_stop": stop.settings} if stop else {},
         )
+    if stop is not None and stop.best_iteration:
+        say(f"kept iteration {stop.best_iteration}, the best of {result['iterations']} on the validation graphs")
     if as_json:
         print_json(result)
         return

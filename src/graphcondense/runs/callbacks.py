@@ -14,11 +14,13 @@ from graphcondense.errors import FileFormatError, GraphcondenseError, InputError
 from graphcondense.files import write_aside
 from graphcondense.methods import Callback, Run
 from graphcondense.runs.checkpoint import Checkpoint, checkpoint_files, read_checkpoint, write_checkpoint
+from graphcondense.runs.early_stop import EarlyStop
 from graphcondense.runs.folder import make_folder
 from graphcondense.runs.interrupts import Interrupts
 from graphcondense.runs.progress import ProgressCallback
+from graphcondense.runs.tensorboard import TensorBoard
 
-__all__ = ["Callback", "Checkpoints", "Every", "History", "ProgressCallback", "Run"]
+__all__ = ["Callback", "Checkpoints", "EarlyStop", "Every", "History", "ProgressCallback", "Run", "TensorBoard"]
 
 
 @dataclass(frozen=True)

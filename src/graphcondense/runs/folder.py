@@ -43,6 +43,12 @@ def environment(ranks: int = 1) -> dict[str, Any]:
     }
 
 
+def describe(folder: Path, settings: Mapping[str, Any], ranks: int = 1) -> None:
+    """Write what was asked for, and with what."""
+    write_json(folder / SETTINGS, settings)
+    write_json(folder / ENVIRONMENT, environment(ranks))
+
+
 def check_is_no_file(folder: Path) -> None:
     """Raise if ``folder``, or what it is to lie in, is a file."""
     try:

@@ -29,14 +29,7 @@ from graphcondense.methods import Condenser, Coreset
 from graphcondense.models import Network, NetworkConfig
 from graphcondense.presets import Preset
 from graphcondense.runs.condense import condense_with
-from graphcondense.runs.folder import (
-    ENVIRONMENT,
-    SETTINGS,
-    check_is_no_file,
-    environment,
-    locked,
-    make_folder,
-)
+from graphcondense.runs.folder import check_is_no_file, describe, locked, make_folder
 from graphcondense.runs.progress import Advance, ProgressCallback
 from graphcondense.runs.statistics import annotate, size_of
 from graphcondense.synthetic import json_safe
@@ -247,8 +240,7 @@ def _describe(folder: Path, cells: Sequence[Cell], task: GraphTask | NodeTask, p
         "model": cells[0].model,
         "cells": asked,
     }
-    write_json(folder / SETTINGS, facts)
-    write_json(folder / ENVIRONMENT, environment())
+    describe(folder, facts)
 
 
 @contextmanager
