@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from graphcondense.datasets import ego_graphs, graph_task, load, node_task, resplit
+from graphcondense.datasets import ego_graphs, graph_task, load, node_task, resplit, write_shards
 from graphcondense.errors import GraphcondenseError, InputError
 from graphcondense.evaluation import Protocol, Scores, evaluate_nodes, pooled
 from graphcondense.evaluation import evaluate_any as evaluate
@@ -66,4 +66,5 @@ __all__ = [
     "pooled",
     "preset",
     "resplit",
+    "write_shards",
 ]

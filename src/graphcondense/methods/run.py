@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
+from graphcondense.distributed import World
 from graphcondense.methods.state import State, copies, load_copies, part_of, prefixed
 
 Record = dict[str, float]
@@ -50,6 +51,12 @@ class Run:
         self.seconds: list[float] = []
         self.stopped = False
         self._kept: State = {}
+
+    @property
+    def world(self) -> World:
+        """The processes that condense together; the first one writes."""
+        part = getattr(self.task, "part", None)
+        return World() if part is None else part.world
 
     @property
     def done(self) -> bool:

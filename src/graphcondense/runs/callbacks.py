@@ -141,8 +141,12 @@ class Checkpoints(Callback):
     def on_run(self, run: Run) -> None:
         """Go on from the last checkpoint that is whole."""
         self._run, self._started = run, time.perf_counter()
-        make_folder(self.folder)
-        checkpoint = self._newest() if self.resume else None
+        if run.world.first:
+            make_folder(self.folder)
+        checkpoint = self._newest() if self.resume and run.world.first else None
+        sent = run.world.from_first(checkpoint.to_bytes() if checkpoint is not None and run.world.size > 1 else b"")
+        if sent and checkpoint is None:
+            checkpoint = Checkpoint.from_bytes(sent, "what the first rank sent")
         if checkpoint is not None:
             run.load_state(checkpoint.state, checkpoint.history, checkpoint.iteration_seconds)
             self.saved, self.seconds_before = checkpoint.iteration, checkpoint.seconds
@@ -152,7 +156,8 @@ class Checkpoints(Callback):
 
     def on_iteration(self, iteration: int, record: dict[str, float]) -> None:
         """Save if it is time; end if that was asked for."""
-        asked = self._interrupts.asked
+        assert self._run is not None
+        asked = self._run.world.any(self._interrupts.asked)
         since = iteration - (self.saved or 0)
         if asked or self.every.due(since, time.perf_counter() - self._last):
             self.save()
@@ -164,12 +169,12 @@ class Checkpoints(Callback):
         self._interrupts.leave()
 
     def save(self) -> None:
-        """Save now."""
+        """Save now; with several processes, the first one does."""
         assert self._run is not None
         run, seconds = self._run, time.perf_counter() - self._started + self.seconds_before
-        made = Checkpoint(run.state(), run.history, run.seconds, seconds, self.settings)
-        write_checkpoint(self.folder, made)
-        self.saved, self._last = made.iteration, time.perf_counter()
+        if run.world.first:  # all have the same state
+            write_checkpoint(self.folder, Checkpoint(run.state(), run.history, run.seconds, seconds, self.settings))
+        self.saved, self._last = len(run.history), time.perf_counter()
 
     def remove(self) -> None:
         """Remove all checkpoints, once the result is safe."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graphcondense.datasets import cache_root
+from graphcondense.distributed import World
 from graphcondense.errors import FileFormatError, InputError, MissingDataError
 from graphcondense.files import write_aside, write_json
 from graphcondense.methods import Callback, Condenser
@@ -18,6 +19,8 @@ from graphcondense.runs.folder import CONDENSED, HISTORY, RESULT, read_result, r
 from graphcondense.synthetic import CondensedDataset, CondensedGraph, json_safe, load_condensed, summary
 from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import FolderStore, Store
+
+_FINISHED = b"finished"
 
 
 def trained_networks() -> FolderStore:
@@ -76,8 +79,10 @@ def condense_into(
     every: Every = EVERY_MINUTE,
     tell: Callable[[str], None] | None = None,
     decided: Mapping[str, Any] | None = None,
-) -> tuple[CondensedDataset | CondensedGraph, dict[str, Any]]:
+) -> tuple[Any, dict[str, Any]]:
     """Condense in a run folder that survives whatever ends this process; the result, and what was measured.
+
+    With several processes, the first one has the folder, and the others get nothing of what was measured.
 
     Args:
         folder: where.
@@ -93,11 +98,18 @@ def condense_into(
         decided: what else decides the result, for ``settings.json``.
     """
     settings = settings_of(method, task, preset, **(decided or {}))
-    with run_folder(folder, settings, resume=resume, force=force) as notes:
+    world = task.part.world if isinstance(task, GraphTask) and task.part is not None else World()
+    if not world.first:  # the first rank writes; this one may not even see the folder
+        saving = Checkpoints(folder, every, resume=resume, settings=settings)
+        if world.from_first(b"") == _FINISHED:
+            return None, {}
+        return condense_with(method, task, preset, [*callbacks, saving], store)[0], {}
+    with run_folder(folder, settings, resume=resume, force=force, ranks=world.size) as notes:
         for note in notes:
             (tell or str)(note)
         saving = Checkpoints(folder, every, resume=resume, settings=settings, tell=tell)
         finished = read_result(folder)
+        world.from_first(_FINISHED if finished is not None else b"begin")
         if finished is not None:
             saving.remove()
             return load_condensed(folder / CONDENSED), finished

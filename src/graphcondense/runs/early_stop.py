@@ -60,8 +60,11 @@ class EarlyStop(Callback):
             self._run.keep()
 
     def _score(self, run: Run) -> float:
+        """The mean over the networks; with several processes, the first one judges for all."""
+        if not run.world.first:
+            return float(run.world.from_first(b""))
         scores = evaluate_any(run.current(), run.task, seeds=self.seeds, protocol=self.protocol)
-        return sum(scores.val_per_seed) / len(scores.val_per_seed)
+        return float(run.world.from_first(repr(sum(scores.val_per_seed) / len(scores.val_per_seed)).encode()))
 
     def _count(self, iteration: int, score: float) -> bool:
         """Take note of a score; whether it is the best up to now."""
