@@ -15,7 +15,10 @@ class Callback:
     """
 
     def on_run(self, run: Run) -> None:
-        """Before the first iteration of a run of matching: it may be put to where another one was."""
+        """Before the first iteration of a run of matching: it may be put to where another one was.
+
+        Methods that choose real graphs have no such run; those that train a network for it tell of its epochs only.
+        """
 
     def on_start(self, iterations: int) -> None:
         """Before the first iteration."""

@@ -80,12 +80,15 @@ class History(Callback):
 
     def on_start(self, iterations: int) -> None:
         """Begin the file with what a continued run has done before."""
+        if self._run is None:  # a network is trained, as herding does: there are no figures to keep
+            return
         write_aside(self.path, self.text.encode())
         self._file = self.path.open("a", encoding="utf-8")
 
     def on_iteration(self, iteration: int, record: dict[str, float]) -> None:
         """One more line, there for others to read."""
-        assert self._run is not None and self._file is not None
+        if self._run is None or self._file is None:
+            return
         try:
             self._file.write(_line(self._run, iteration - 1))
             self._file.flush()
@@ -156,7 +159,8 @@ class Checkpoints(Callback):
 
     def on_iteration(self, iteration: int, record: dict[str, float]) -> None:
         """Save if it is time; end if that was asked for."""
-        assert self._run is not None
+        if self._run is None:
+            return
         asked = self._run.world.any(self._interrupts.asked)
         since = iteration - (self.saved or 0)
         if asked or self.every.due(since, time.perf_counter() - self._last):

@@ -45,15 +45,13 @@ class EarlyStop(Callback):
 
     def on_start(self, iterations: int) -> None:
         """Take up what a continued run found before."""
-        assert self._run is not None
-        for place, record in enumerate(self._run.history, start=1):
+        for place, record in enumerate(self._run.history if self._run else (), start=1):
             if VAL_SCORE in record:
                 self._count(place, record[VAL_SCORE])
 
     def on_iteration(self, iteration: int, record: dict[str, float]) -> None:
         """Look if it is time: keep what is best, stop when nothing got better for long."""
-        assert self._run is not None
-        if iteration % self.every and iteration != self._run.iterations:
+        if self._run is None or (iteration % self.every and iteration != self._run.iterations):
             return
         record[VAL_SCORE] = self._score(self._run)
         if self._count(iteration, record[VAL_SCORE]):

@@ -32,8 +32,7 @@ class TensorBoard(Callback):
 
     def on_start(self, iterations: int) -> None:
         """Open the files; what a run that is continued here had written after its checkpoint is hidden."""
-        assert self._run is not None
-        done = len(self._run.history)
+        done = len(self._run.history) if self._run else 0
         try:
             self._writer = self._make(str(self.folder), purge_step=done + 1 if done else None)
         except OSError as error:
