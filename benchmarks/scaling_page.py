@@ -16,22 +16,22 @@ NOTE = """One and two ranks on this machine, one thread each, in turns in one ru
 preset `paper`, {graphs_per_class} graphs a class. "All" are full gradients. The bytes are those that a rank hands over
 for sums in an iteration: classes x weights of the network x 4, whatever the number of graphs."""
 
-ESTIMATE = """**What {molecules:,} molecules on {machines} machines would take.** An iteration is the real side, which is
-shared by the ranks, the synthetic side, which each does for itself, and the sum:
+ESTIMATE = """**What {molecules:,} molecules on {machines} machines would take.** An iteration is the real side, which
+is shared by the ranks, the synthetic side, which each does for itself, and the sum:
 
     seconds = real * graphs / ranks + synthetic + 2 * bytes * (ranks - 1) / ranks / bandwidth
 
-From the first line: real = {real_ms:.4g} ms / {graphs:,} graphs = {per_graph:.3g} us a graph, synthetic = {synthetic_ms:.3g} ms,
-bytes = {bytes:,}. The bandwidth is an assumption: {bandwidth:.0f} GB/s. With full gradients and one rank of one thread on
-each machine:
+From the first line: real = {real_ms:.4g} ms / {graphs:,} graphs = {per_graph:.3g} us a graph,
+synthetic = {synthetic_ms:.3g} ms, bytes = {bytes:,}. The bandwidth is an assumption: {bandwidth:.0f} GB/s.
+With full gradients and one rank of one thread on each machine an iteration takes
 
-    {per_graph:.3g} us * {molecules:,} / {machines} + {synthetic_ms:.3g} ms + {sum_ms:.3g} ms = {iteration:.3g} s an iteration
+    {per_graph:.3g} us * {molecules:,} / {machines} + {synthetic_ms:.3g} ms + {sum_ms:.3g} ms = {iteration:.3g} s
 
-and {iterations:,} iterations take {hours:.3g} hours; with {machines} x 16 such ranks {hours_16:.3g} hours, if 16 ranks on a machine do not
-slow each other down, which was not measured. What this leaves out: graphs that share rows become more the more graphs there
-are (so the real side grows more slowly than this line), the slowest machine (all wait for it), the time to read the
-shards, and waiting in the sum (latency), which two ranks on one machine do not show. With `--real-batch 256` the number
-of graphs does not matter: an iteration costs what it costs on any set."""
+and {iterations:,} iterations take {hours:.3g} hours; with {machines} x 16 such ranks {hours_16:.3g} hours, if 16 ranks
+on a machine do not slow each other down, which was not measured. What this leaves out: graphs that share rows become
+more the more graphs there are (so the real side grows more slowly than this line), the slowest machine (all wait for
+it), the time to read the shards, and waiting in the sum (latency), which two ranks on one machine do not show. With
+`--real-batch 256` the number of graphs does not matter: an iteration costs what it costs on any set."""
 
 
 def grid(header: list[str], rows: list[list[str]]) -> str:
@@ -43,8 +43,15 @@ def grid(header: list[str], rows: list[list[str]]) -> str:
 def table(stored: dict[str, Any]) -> str:
     """A line a case."""
     rows = [
-        [name, f"{one['ms_1']:.4g}", f"{one['ms_2']:.4g}", f"{one['ratio']:.2f}x", f"{one['ratio'] / 2:.0%}"]
-        + [f"{one['real_ms_1'] / one['ms_1']:.0%}", f"{one['bytes']:,}"]
+        [
+            name,
+            f"{one['ms_1']:.4g}",
+            f"{one['ms_2']:.4g}",
+            f"{one['ratio']:.2f}x",
+            f"{one['ratio'] / 2:.0%}",
+            f"{one['real_ms_1'] / one['ms_1']:.0%}",
+            f"{one['bytes']:,}",
+        ]
         for name, one in stored["cases"].items()
     ]
     header = ["dataset, real graphs a class", "1 rank ms", "2 ranks ms", "ratio", "efficiency"]
