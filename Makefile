@@ -9,13 +9,14 @@ ifneq ($(wildcard ../shared/data/TUDataset),)
 export GRAPHCONDENSE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help install quickstart test lint types format bench reproduce results clean
+.PHONY: help install quickstart test lint types format bench scaling reproduce results clean
 
 help:
 	@echo "make quickstart   install, then condense hand-written digits and print how good the result is"
 	@echo "make test         install, then lint, type checks and all tests with coverage"
 	@echo "make format       format the code"
 	@echo "make bench        measure the speed against the plainly written algorithm (an hour)"
+	@echo "make scaling      measure 1 and 2 ranks beside each other (a quarter of an hour on two idle cores)"
 	@echo "make reproduce    run the paper's tables and figures again (a day; continues where it stopped)"
 	@echo "make results      write docs/results.md and docs/performance.md from the stored results"
 	@echo "make clean        remove the environment and all caches"
@@ -48,6 +49,10 @@ format: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/bench.py run
+
+scaling: $(STAMP)
+	$(BIN)/python benchmarks/scaling.py run
+	$(BIN)/python benchmarks/bench.py render
 
 EXPERIMENTS := table1 table1-splits table2 table3 fig-size fig-bilevel fig-sparsity fig-terms fig-tsne
 

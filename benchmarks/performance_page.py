@@ -7,6 +7,8 @@ import statistics
 from pathlib import Path
 from typing import Any
 
+import scaling_page
+
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "performance.md"
 NODES = HERE / "results" / "nodes.json"
@@ -38,7 +40,8 @@ def write_page(stored: dict[str, Any]) -> str:
     machine = stored["machine"]
     head = head.format(cores=machine["cores"], threads=machine["threads"], torch=machine["torch"])
     tail = tail.format_map(named_figures(stored))
-    PAGE.write_text("\n\n".join([head.strip(), *sections, tail.strip()]) + "\n", encoding="utf-8")
+    several = [text] if (text := scaling_page.section()) else []
+    PAGE.write_text("\n\n".join([head.strip(), *sections, *several, tail.strip()]) + "\n", encoding="utf-8")
     return "\n\n".join(f"{title}\n{table}" for title, table in tables if table)
 
 

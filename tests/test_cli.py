@@ -23,6 +23,7 @@ from graphcondense import cli
 from graphcondense.cli import app
 from graphcondense.evaluation import Protocol
 from graphcondense.methods import METHODS
+from graphcondense.methods.doscond import Condensation
 from graphcondense.models import NetworkConfig
 from graphcondense.presets import Preset, preset
 from graphcondense.synthetic import CondensedDataset
@@ -373,7 +374,7 @@ def test_a_folder_that_cannot_be_one_is_found_out_before_any_work(
     def work(*_: Any, **__: Any) -> None:
         pytest.fail("work was done")
 
-    monkeypatch.setattr("graphcondense.cli.condense.condense_with", work)
+    monkeypatch.setattr("graphcondense.runs.condense.condense_with", work)
     monkeypatch.setattr("graphcondense.runs.grid.run_cell", work)
     assert "file" in run_error(command, tiny, "-n", 1, "--out", out)
     assert Path("file").read_text() == "mine"
@@ -552,12 +553,62 @@ def raising(error: BaseException) -> Callable[..., None]:
 
 
 def test_an_interrupt_leaves_with_130(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphcondense.cli.condense.condense_with", raising(KeyboardInterrupt()))
+    monkeypatch.setattr("graphcondense.runs.condense.condense_with", raising(KeyboardInterrupt()))
     result = run("condense", tiny, "-n", 1, "--out", "run", "--json")
     assert result.exit_code == 130
     assert result.stdout == ""
-    assert result.stderr.splitlines()[-1] == "interrupted"
-    assert not list(Path("run").iterdir())
+    *_, how, last = result.stderr.splitlines()
+    assert last == "interrupted"
+    assert how.startswith("nothing was done yet; go on with: graphcondense ") and how.endswith("--resume")
+    assert sorted(file.name for file in Path("run").iterdir()) == [".lock", "environment.json", "settings.json"]
+
+
+@pytest.mark.usefixtures("small")
+def test_an_interrupted_run_says_how_to_go_on_and_does(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ["condense", tiny, "-n", "1", "--iterations", "6", "--out"]
+    assert run(*arguments, "whole").exit_code == 0
+    step = Condensation.step
+
+    def interrupted(self: Condensation, iteration: int) -> dict[str, float]:
+        if iteration == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return step(self, iteration)
+
+    monkeypatch.setattr(Condensation, "step", interrupted)
+    monkeypatch.setattr(sys, "argv", ["graphcondense", *arguments, "my run", "--force"])
+    result = run(*arguments, "my run", "--force")
+    assert result.exit_code == 130
+    assert "iteration 3 is kept in my run; go on with: graphcondense condense" in result.stderr
+    assert "--out 'my run' --resume" in result.stderr and "--force" not in result.stderr
+    monkeypatch.setattr(Condensation, "step", step)
+    assert "go on with --resume, or overwrite it with --force" in run_error(*arguments, "my run")
+    assert "give one of the two" in run_error(*arguments, "my run", "--resume", "--force")
+    assert run_json(*arguments, "my run", "--resume")["iterations"] == 6
+    for name in ("condensed.safetensors", "settings.json"):
+        assert Path("my run", name).read_bytes() == Path("whole", name).read_bytes()
+    assert run_json(*arguments, "my run", "--resume")["iterations"] == 6  # finished: read
+
+
+@pytest.mark.usefixtures("small")
+def test_an_early_stop_says_what_it_kept(tiny: str) -> None:
+    result = run("condense", tiny, "-n", 1, "--iterations", 4, "--early-stop", 2, "--out", "run")
+    assert result.exit_code == 0, result.stderr
+    assert "the best of 4 on the validation graphs" in result.stderr
+    history = [json.loads(line) for line in Path("run/history.jsonl").read_text().splitlines()]
+    assert ["val_score" in line for line in history] == [False, True, False, True]
+    assert json.loads(Path("run/settings.json").read_text())["early_stop"]["every"] == 2
+
+
+@pytest.mark.usefixtures("small")
+def test_a_folder_of_shards_condenses_as_the_dataset_itself(tiny: str) -> None:
+    wrote = run_json("shard", tiny, "--shards", 3, "--out", "pieces")
+    assert (wrote["dataset"], wrote["shards"], wrote["train"], wrote["val"]) == ("TINY", 3, 32, 4)
+    for name, source in (("one", tiny), ("two", "./pieces")):
+        run_json("condense", source, "-n", 2, "--out", name)
+    one, two = (CondensedDataset.load(Path(name) / "condensed.safetensors") for name in ("one", "two"))
+    torch.testing.assert_close(one.graphs.x, two.graphs.x, rtol=1e-5, atol=1e-5)
+    assert "is not empty" in run_error("shard", tiny, "--out", "pieces")
+    assert "shards=9 is more than the 4 val graphs" in run_error("shard", tiny, "--shards", 9, "--out", "more")
 
 
 def test_being_told_to_end_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -575,7 +626,7 @@ def test_being_told_to_end_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_our_own_mistakes_leave_with_1(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphcondense.cli.condense.condense_with", raising(RuntimeError("bug")))
+    monkeypatch.setattr("graphcondense.runs.condense.condense_with", raising(RuntimeError("bug")))
     result = run("condense", tiny, "-n", 1, "--out", "run")
     assert result.exit_code == 1
     assert isinstance(result.exception, RuntimeError)

@@ -12,7 +12,9 @@ import graphcondense
 
 ROOT = Path(graphcondense.__file__).parent
 LEVELS = {
-    **dict.fromkeys(("autograd", "errors", "files", "graphs", "machine", "metrics", "seeding", "tasks"), 0.0),
+    **dict.fromkeys(
+        ("autograd", "distributed", "errors", "files", "graphs", "machine", "metrics", "parts", "seeding", "tasks"), 0.0
+    ),
     "datasets": 1,
     "real": 2,
     "synthetic": 3,

@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from graphcondense.datasets import ego_graphs, graph_task, load, node_task, resplit
+from graphcondense.datasets import ego_graphs, graph_task, load, node_task, resplit, write_shards
 from graphcondense.errors import GraphcondenseError, InputError
 from graphcondense.evaluation import Protocol, Scores, evaluate_nodes, pooled
 from graphcondense.evaluation import evaluate_any as evaluate
@@ -24,6 +24,7 @@ from graphcondense.methods import (
 )
 from graphcondense.models import NetworkConfig
 from graphcondense.presets import preset
+from graphcondense.runs import callbacks
 from graphcondense.synthetic import CondensedDataset, CondensedGraph, load_condensed
 from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import Recipe
@@ -54,6 +55,7 @@ __all__ = [
     "Scores",
     "Whole",
     "WholeNodes",
+    "callbacks",
     "ego_graphs",
     "evaluate",
     "evaluate_nodes",
@@ -64,4 +66,5 @@ __all__ = [
     "pooled",
     "preset",
     "resplit",
+    "write_shards",
 ]

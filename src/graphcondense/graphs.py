@@ -182,6 +182,20 @@ class GraphStore:
         return not torch.equal(forward, backward)
 
 
+def pair_counts(num_nodes: Tensor, directed: bool) -> Tensor:
+    """Bits that the structure of each graph takes: all pairs when directed, else the upper triangle."""
+    return num_nodes * num_nodes if directed else num_nodes * (num_nodes - 1) // 2
+
+
+def payload_bytes(graphs: GraphStore) -> int:
+    """Bytes of the arrays that a condensed file would store for ``graphs``, without the header.
+
+    Used for condensed and for real graphs alike, so that the two can be compared.
+    """
+    bits = int(pair_counts(graphs.num_nodes, graphs.directed).sum())
+    return (bits + 7) // 8 + graphs.x.numel() * 4 + graphs.y.numel() * 4 + len(graphs) * 4
+
+
 def _stack_labels(graphs: Sequence[Data]) -> Tensor:
     """Hard labels as one row of whole numbers; soft ones, ``1 x num_classes`` a graph, as a matrix."""
     first = torch.as_tensor(graphs[0].y)

@@ -11,6 +11,7 @@ from torch import Tensor
 from graphcondense.errors import InputError, check_choice
 from graphcondense.graphs import GraphStore
 from graphcondense.metrics import METRICS
+from graphcondense.parts import Part
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,8 @@ class GraphTask:
         notes: what was changed or assumed on the way in, one line each, for the user to read.
         position_features: columns of ``x`` that hold a node's row and column in a picture, from 0 to 1, if any do.
         source: what to give ``load`` to have the dataset again; empty for graphs that came from Python.
+        part: where the training graphs are only those that this one of several processes has, all that is known of
+            the others'.
     """
 
     name: str
@@ -52,6 +55,7 @@ class GraphTask:
     notes: tuple[str, ...] = field(default=())
     position_features: tuple[int, int] | None = None
     source: str = ""
+    part: Part | None = None
 
     def __post_init__(self) -> None:
         check_choice("metric", self.metric, METRICS)
@@ -76,7 +80,7 @@ class GraphTask:
 
     @cached_property
     def train(self) -> GraphStore:
-        """The training graphs."""
+        """The training graphs; those of this process, where there are several."""
         return self.graphs.subset(self.split.train)
 
     @cached_property
@@ -91,8 +95,15 @@ class GraphTask:
 
     @cached_property
     def train_class_counts(self) -> Tensor:
-        """Training graphs of each class, ``num_classes``."""
+        """Training graphs of each class in all processes, ``num_classes``."""
+        if self.part is not None:
+            return self.part.class_counts
         return torch.bincount(self.train.y, minlength=self.num_classes)
+
+    @cached_property
+    def mean_nodes(self) -> float:
+        """Nodes of a graph on average, over all graphs of all processes."""
+        return float(self.graphs.num_nodes.double().mean()) if self.part is None else self.part.mean_nodes
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,7 +7,7 @@ from torch import Tensor
 from graphcondense.matching import DISTANCES, Gradients, NodeMatcher, autograd_gradients, relative_squared, tie
 from graphcondense.matching.node_factors import pays
 from graphcondense.matching.node_pass import RealPass
-from graphcondense.matching.nodes import formed
+from graphcondense.matching.nodes import formed, total
 from graphcondense.models import KINDS, NetworkConfig, NodeNetwork, Parameters
 from graphcondense.real import RealNodes
 from graphcondense.synthetic import DenseNodes, NoStructure, SyntheticNodes
@@ -121,7 +121,7 @@ def test_written_out_equals_autograd_on_learned_nodes(name: str, distance: str) 
     for written_out in (True, False):
         matcher = NodeMatcher(network, DISTANCES[distance], SHARES, written_out)
         batch = DenseNodes(adjacency, x, "gcn")
-        loss = matcher.synthetic(theta, batch, LABELS, weights, a_target(theta))
+        loss, _ = matcher.synthetic(theta, batch, LABELS, weights, a_target(theta))
         gradients = matcher.of_synthetic(theta, batch, LABELS, weights)
         found.append((loss.detach(), gradients.flat.detach(), *torch.autograd.grad(loss, [adjacency, x])))
     for ours, expected in zip(*found, strict=True):
@@ -142,7 +142,7 @@ def test_slopes_in_structure_and_features_are_those_of_finite_differences(
 
     def loss(adjacency: Tensor, x: Tensor) -> Tensor:
         batch = DenseNodes(adjacency, x, "gcn")
-        return 3 * matcher.synthetic(theta, batch, LABELS, weights, a_target(theta))
+        return 3 * matcher.synthetic(theta, batch, LABELS, weights, a_target(theta))[0]
 
     assert torch.autograd.gradcheck(loss, (adjacency, x))
 
@@ -153,7 +153,7 @@ def test_every_kind_can_be_matched(kind: str) -> None:
     theta = theta_of(network)
     adjacency, x, weights = learned()
     batch = DenseNodes(adjacency, x, network.propagation)
-    loss = NodeMatcher(network, relative_squared, SHARES).synthetic(theta, batch, LABELS, weights, a_target(theta))
+    loss, _ = NodeMatcher(network, relative_squared, SHARES).synthetic(theta, batch, LABELS, weights, a_target(theta))
     slopes = torch.autograd.grad(loss, [x, adjacency], allow_unused=True)
     assert float(slopes[0].abs().max()) > 0
     assert (slopes[1] is None) == (kind == "mlp")
@@ -185,7 +185,7 @@ def test_classes_count_by_their_shares(distance: str, written_out: bool) -> None
     batch = DenseNodes(adjacency, x, "gcn")
     for shares in (SHARES, torch.tensor([1.0, 0, 0], dtype=torch.float64)):
         matcher = NodeMatcher(network, DISTANCES[distance], shares, written_out)
-        loss = matcher.synthetic(theta, batch, LABELS, weights, a_target(theta))
+        loss, _ = matcher.synthetic(theta, batch, LABELS, weights, a_target(theta))
         gradients = matcher.of_synthetic(theta, batch, LABELS, weights)
         expected = (DISTANCES[distance](gradients, a_target(theta)) * shares).sum()
         torch.testing.assert_close(loss, expected, rtol=1e-10, atol=1e-12)
@@ -206,7 +206,7 @@ def test_a_class_without_nodes_costs_nothing(distance: str, written_out: bool) -
     adjacency, x, _ = learned()
     labels = torch.tensor([0, 0, 2, 2, 2, 2])
     weights = SyntheticNodes(x.detach(), labels, 3, NoStructure()).class_weights
-    loss = matcher.synthetic(theta, DenseNodes(adjacency, x, "gcn"), labels, weights, real)
+    loss, _ = matcher.synthetic(theta, DenseNodes(adjacency, x, "gcn"), labels, weights, real)
     slopes = torch.autograd.grad(loss, [adjacency, x])
     assert bool(torch.isfinite(loss)) and all(bool(torch.isfinite(slope).all()) for slope in slopes)
 
@@ -225,7 +225,7 @@ def test_the_real_nodes_themselves_match_perfectly(name: str, written_out: bool)
     weights = SyntheticNodes(GRAPH.x, GRAPH.y, 3, NoStructure()).class_weights
     x = GRAPH.x.clone().requires_grad_()
     batch = DenseNodes(adjacency, x, "gcn")
-    loss = matcher.synthetic(theta, batch, GRAPH.y, weights, real)
+    loss, _ = matcher.synthetic(theta, batch, GRAPH.y, weights, real)
     gradients = matcher.of_synthetic(theta, batch, GRAPH.y, weights)
     torch.testing.assert_close(gradients.flat, formed(real).flat, rtol=1e-6, atol=1e-8)
     assert float(loss.detach()) < 1e-10
@@ -249,7 +249,9 @@ def test_gradients_that_are_never_formed_have_the_same_distance_and_slopes(
         nodes = DenseNodes(adjacency, x, "gcn")
         side = matcher.real(theta, batch)
         assert isinstance(side, RealPass) and (side.mostly_zero is not None) == sparse
-        loss = matcher.synthetic(theta, nodes, LABELS, weights, side)
+        loss, matched = matcher.synthetic(theta, nodes, LABELS, weights, side)
+        sums = [total(one, SHARES).detach() for one in (side, matched)]
+        torch.testing.assert_close(sums, [SHARES @ formed(one).flat for one in (side, matched)])
         found.append((loss.detach(), *torch.autograd.grad(loss, [adjacency, x])))
     for ours, expected in zip(*found, strict=True):
         torch.testing.assert_close(ours, expected, rtol=1e-7, atol=1e-9)
@@ -267,7 +269,7 @@ def test_a_class_without_nodes_has_finite_slopes_when_nothing_is_formed() -> Non
     weights = SyntheticNodes(x.detach(), labels, 3, NoStructure()).class_weights
     for distance in DISTANCES.values():
         matcher = NodeMatcher(network, distance, shares, chooses=lambda *_: True)
-        loss = matcher.synthetic(theta, DenseNodes(adjacency, x, "gcn"), labels, weights, matcher.real(theta, batch))
+        loss, _ = matcher.synthetic(theta, DenseNodes(adjacency, x, "gcn"), labels, weights, matcher.real(theta, batch))
         slopes = torch.autograd.grad(loss, [adjacency, x])
         assert bool(torch.isfinite(loss)) and all(bool(torch.isfinite(slope).all()) for slope in slopes)
 

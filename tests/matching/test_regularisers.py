@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from graphcondense.matching import Gradients, first_term, input_norm, second_term, sparsity
+from graphcondense.matching import Gradients, first_term, input_norm, second_term, sparsity, total
 from graphcondense.synthetic import DenseBatch
 
 
@@ -51,7 +51,7 @@ def test_first_term_by_hand() -> None:
     shares = torch.tensor([0.5, 0.5]), torch.tensor([0.25, 0.75])
     # real: 0.25 (1, 0) + 0.75 (3, 4) = (2.5, 3); synthetic: (1, 2)
     expected = math.sqrt(2) * math.hypot(1.5, 1.0)
-    assert float(first_term(synthetic, real, *shares)) == pytest.approx(expected)
+    assert float(first_term(total(synthetic, shares[0]), total(real, shares[1]))) == pytest.approx(expected)
 
 
 def test_norm_of_all_zero_features_has_a_finite_slope() -> None:

@@ -11,7 +11,8 @@ from graphcondense.evaluation import Protocol
 from graphcondense.methods import DosCond, RandomSelection
 from graphcondense.models import NetworkConfig
 from graphcondense.presets import Preset
-from graphcondense.runs.condense import CONDENSED, check_folder, condense_with, find_condensed, write_run
+from graphcondense.runs.condense import condense_into, condense_with, find_condensed
+from graphcondense.runs.folder import CONDENSED, check_folder
 from graphcondense.synthetic import CondensedDataset
 from graphcondense.training import Recipe
 from tests.made_up import toy_task
@@ -22,9 +23,9 @@ METHOD = DosCond(graphs_per_class=2, seed=5, iterations=3, network=SMALL.network
 
 def test_the_run_folder_has_the_file_the_history_and_what_was_measured(tmp_path: Path) -> None:
     task = toy_task(40)
-    condensed, seconds = condense_with(METHOD, task, SMALL)
-    result = write_run(tmp_path / "run", condensed, seconds)
-    assert sorted(file.name for file in (tmp_path / "run").iterdir()) == [CONDENSED, "history.jsonl", "result.json"]
+    condensed, result = condense_into(tmp_path / "run", METHOD, task, SMALL)
+    names = [".lock", CONDENSED, "environment.json", "history.jsonl", "result.json", "settings.json"]
+    assert sorted(file.name for file in (tmp_path / "run").iterdir()) == names
     assert json.loads((tmp_path / "run" / "result.json").read_text()) == result
 
     loaded = CondensedDataset.load(tmp_path / "run" / CONDENSED)
@@ -35,11 +36,17 @@ def test_the_run_folder_has_the_file_the_history_and_what_was_measured(tmp_path:
     assert (result["dataset"], result["method"], result["preset"], result["seed"]) == ("toy", "doscond", "paper", 5)
     assert (result["graphs"], result["nodes"], result["iterations"]) == (4, 32, 3)
     assert result["settings"]["real_batch"] == 8
-    assert result["seconds"] == seconds > 0
+    assert result["seconds"] > 0
 
     lines = [json.loads(line) for line in (tmp_path / "run" / "history.jsonl").read_text().splitlines()]
     assert [line.pop("iteration") for line in lines] == [1, 2, 3]
+    assert all(line.pop("seconds") > 0 for line in lines)
     assert lines == condensed.history
+    settings = json.loads((tmp_path / "run" / "settings.json").read_text())
+    assert (settings["dataset"], settings["method"], settings["seed"]) == ("toy", "doscond", 5)
+    assert settings["settings"] == result["settings"]
+    made_with = json.loads((tmp_path / "run" / "environment.json").read_text())
+    assert {"versions", "threads", "device", "command"} <= set(made_with)
     assert loaded.info["last"] == lines[-1]
 
 
@@ -52,13 +59,13 @@ def test_the_result_says_how_it_is_meant_to_be_judged(tmp_path: Path) -> None:
 
 def test_the_same_seed_gives_the_same_file_and_another_one_does_not(tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        write_run(tmp_path / name, *condense_with(replace(METHOD, seed=seed), toy_task(40), SMALL))
+        condense_into(tmp_path / name, replace(METHOD, seed=seed), toy_task(40), SMALL)
     first, second, third = ((tmp_path / name / CONDENSED).read_bytes() for name in "abc")
     assert first == second != third
 
 
 def test_a_method_without_iterations_has_an_empty_history(tmp_path: Path) -> None:
-    result = write_run(tmp_path, *condense_with(RandomSelection(graphs_per_class=1), toy_task(40), SMALL))
+    _, result = condense_into(tmp_path, RandomSelection(graphs_per_class=1), toy_task(40), SMALL)
     assert result["iterations"] == 0
     assert (tmp_path / "history.jsonl").read_text() == ""
 

@@ -16,6 +16,7 @@ from graphcondense.evaluation import evaluate
 from graphcondense.models import Network, NetworkConfig
 from graphcondense.presets import Preset
 from graphcondense.runs import grid
+from graphcondense.runs.folder import locked
 from graphcondense.runs.grid import Cell, Row, plan, run_grid, table_rows
 from graphcondense.synthetic import CondensedDataset
 from graphcondense.tasks import GraphTask
@@ -33,6 +34,14 @@ SMALL = Preset(
 @pytest.fixture(scope="module")
 def task() -> GraphTask:
     return toy_task(60)
+
+
+ABOUT = {".lock", "settings.json", "environment.json"}
+
+
+def cell_files(folder: Path) -> list[Path]:
+    """The finished cells of a grid's folder."""
+    return [file for file in folder.glob("*.json") if file.name not in ABOUT]
 
 
 def some_cells(**changes: Any) -> list[Cell]:
@@ -115,7 +124,7 @@ def test_a_plan_that_makes_no_sense_is_refused(changes: dict[str, Any], message:
 def test_rows_are_what_condensing_and_judging_by_hand_gives(task: GraphTask, tmp_path: Path) -> None:
     cells = plan(SMALL, ["whole", "doscond"], [2], 1, 2)
     whole, row = run_grid(cells, task, SMALL, folder=tmp_path)
-    files = sorted(file.name for file in tmp_path.iterdir())
+    files = sorted(file.name for file in tmp_path.iterdir() if file.name not in ABOUT)
     assert files == ["doscond-2-0.json", "doscond-2-0.safetensors", "whole-all-0.json"]
     assert (whole["graphs"], whole["graphs_per_class"]) == (len(task.train), None)
     assert (row["dataset"], row["method"], row["graphs_per_class"], row["seed"]) == ("toy", "doscond", 2, 0)
@@ -277,7 +286,7 @@ def test_finished_cells_are_read_and_not_run_again(task: GraphTask, tmp_path: Pa
     assert rows[0] == doctored
     assert file.stat().st_mtime_ns == before
     assert [row["method"] for row in rows] == ["random", "random", "doscond", "doscond"]
-    assert len(list(tmp_path.glob("*.json"))) == 4
+    assert len(cell_files(tmp_path)) == 4
 
 
 def test_what_was_resumed_is_what_would_have_been_run(task: GraphTask, tmp_path: Path) -> None:
@@ -314,13 +323,13 @@ def test_an_interrupt_costs_the_running_cell_alone(
         patched.setattr(grid, where, interrupted)
         with pytest.raises(KeyboardInterrupt):
             run_grid(cells, task, SMALL, folder=tmp_path)
-    done = {file: file.read_bytes() for file in tmp_path.glob("*.json")}
+    done = {file: file.read_bytes() for file in cell_files(tmp_path)}
     assert len(done) == finished
     resumed = run_grid(cells, task, SMALL, folder=tmp_path, resume=True)
     assert all(file.read_bytes() == content for file, content in done.items())
     assert without_times(resumed) == without_times(through)
     assert timeless(resumed) == timeless(through)
-    assert len(list(tmp_path.glob("*.json"))) == len(cells) == 7
+    assert len(cell_files(tmp_path)) == len(cells) == 7
 
 
 def test_an_interrupt_while_the_whole_sets_networks_are_trained_leaves_nothing_to_mend(
@@ -335,7 +344,7 @@ def test_an_interrupt_while_the_whole_sets_networks_are_trained_leaves_nothing_t
         patched.setattr(store, "train", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run_grid(cells, task, SMALL, folder=tmp_path / "grid", store=FolderStore(tmp_path / "trained"))
-    assert list((tmp_path / "grid").iterdir()) == []
+    assert {file.name for file in (tmp_path / "grid").iterdir()} == ABOUT
     rows = run_grid(cells, task, SMALL, folder=tmp_path / "grid", store=FolderStore(tmp_path / "trained"))
     assert without_times(rows) == without_times(run_grid(cells, task, SMALL))
 
@@ -483,3 +492,18 @@ def test_the_table_says_how_rows_stand_against_each_other() -> None:
     assert random["vs_best"] == {"difference": pytest.approx(-0.2), "supported": True}
     assert (random["is_best"], doscond["is_best"]) == (False, True)
     assert (random["break_even"], doscond["break_even"]) == (1, 15)  # 45 seconds, 3 instead of 6 for each training
+
+
+def test_a_folder_says_what_was_asked_for_and_with_what(task: GraphTask, tmp_path: Path) -> None:
+    cells = plan(SMALL, ["random"], [1], condense_seeds=2, eval_seeds=1)
+    run_grid(cells, task, SMALL, folder=tmp_path)
+    asked = json.loads((tmp_path / "settings.json").read_text())
+    assert [cell["settings"]["seed"] for cell in asked["cells"]] == [0, 1]
+    assert {"versions", "threads", "command"} <= set(json.loads((tmp_path / "environment.json").read_text()))
+
+
+def test_a_folder_in_use_is_left_alone(task: GraphTask, tmp_path: Path) -> None:
+    cells = plan(SMALL, ["random"], [1], condense_seeds=1, eval_seeds=1)
+    with locked(tmp_path), pytest.raises(GraphcondenseError, match=r"is in use by another process: wait for it"):
+        run_grid(cells, task, SMALL, folder=tmp_path)
+    assert cell_files(tmp_path) == []

@@ -23,8 +23,8 @@ from graphcondense.errors import (
     MissingDataError,
     WouldOverwriteError,
 )
-from graphcondense.graphs import GraphStore
-from graphcondense.synthetic import CondensedDataset, payload_bytes
+from graphcondense.graphs import GraphStore, payload_bytes
+from graphcondense.synthetic import CondensedDataset
 from graphcondense.synthetic.file import pack_structure, serialise, unpack_structure
 from tests.made_up import random_graph, random_store
 

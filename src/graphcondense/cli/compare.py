@@ -15,6 +15,7 @@ from graphcondense.cli.options import (
     DatasetArgument,
     Force,
     PresetName,
+    Resume,
     Settings,
     Threads,
     parse_counts,
@@ -51,10 +52,14 @@ def compare(
     iterations: Annotated[int | None, typer.Option(help="Iterations (fresh networks); else the preset's.")] = None,
     settings: Settings = None,
     jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
+    backend: Annotated[str, typer.Option(help="Whose processes: local, dask or ray (extras).")] = "local",
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a Dask or Ray cluster; else one is started here with --jobs workers.")
+    ] = None,
     out_folder: Annotated[
         Path | None, typer.Option("--out", help="Folder for every cell; else runs/compare-DATASET-PRESET.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue what --out has.")] = False,
+    resume: Resume = False,
     force: Force = False,
     threads: Threads = None,
     data_root: DataRoot = None,
@@ -78,7 +83,7 @@ def compare(
     extra = parse_settings(settings) | ({} if iterations is None else {"iterations": iterations})
     cells = plan(chosen, names, counts, condense_seeds, eval_seeds, model, extra)
     folder = out_folder or Path("runs") / f"compare-{task.name}-{preset}"
-    rows = run_with_bars(cells, task, chosen, folder, resume, force, jobs)
+    rows = run_with_bars(cells, task, chosen, folder, resume, force, jobs, backend, scheduler)
     result = {"dataset": task.name, "preset": preset, "folder": str(folder), "rows": rows, "versions": versions()}
     write_comparison(folder, result)
     if as_json:

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from graphcondense.cli.console import app, command, out, print_json
+from graphcondense.cli.console import app, command, out, print_json, say
 from graphcondense.cli.options import (
     AsJson,
     DataRoot,
     DatasetArgument,
     Force,
     PresetName,
+    Resume,
     Settings,
     Threads,
     parse_settings,
     set_threads,
 )
 from graphcondense.cli.tasks import load_task, ratio_facts, size_text
-from graphcondense.errors import InputError
+from graphcondense.distributed import world
+from graphcondense.errors import InputError, check_at_least, check_choice
 from graphcondense.methods import METHODS, NODE_METHODS
 from graphcondense.models import KINDS
 from graphcondense.presets import preset as find_preset
 from graphcondense.report.tables import bytes_text, facts_table, seconds_text
-from graphcondense.runs.condense import check_folder, condense_with, make_folder, trained_networks, write_run
+from graphcondense.runs.callbacks import EarlyStop, Every, TensorBoard
+from graphcondense.runs.condense import Interrupted, condense_into, trained_networks
 from graphcondense.runs.progress import ProgressCallback, progress_bar
 from graphcondense.tasks import GraphTask, NodeTask
 
@@ -48,6 +55,22 @@ def budget_of(
     return {"graphs_per_class": 10 if graphs_per_class is None else graphs_per_class, "nodes": room}
 
 
+@contextmanager
+def ways_to_go_on(folder: Path) -> Iterator[None]:
+    """Say how to go on if the work within is interrupted."""
+    try:
+        yield
+    except Interrupted as error:
+        words = [word for word in sys.argv[1:] if word not in ("--resume", "--force")]
+        start = ["graphcondense"]
+        if "LOCAL_WORLD_SIZE" in os.environ:  # torchrun's
+            start = ["torchrun", "--nproc-per-node", os.environ["LOCAL_WORLD_SIZE"], "-m", "graphcondense"]
+        again = shlex.join([*start, *words, "--resume"])
+        kept = "nothing was done yet" if error.saved is None else f"iteration {error.saved} is kept in {folder}"
+        say(f"{kept}; go on with: {again}")
+        raise
+
+
 @app.command("condense")
 @command
 def condense(
@@ -66,33 +89,73 @@ def condense(
     graph_nodes: Annotated[int | None, typer.Option(help="Nodes of a synthetic graph; else the preset's.")] = None,
     settings: Settings = None,
     out_folder: Annotated[Path | None, typer.Option("--out", help="Run folder to write.")] = None,
+    resume: Resume = False,
     force: Force = False,
+    checkpoint_every: Annotated[
+        str, typer.Option(help="Save after so many iterations, e.g. 100, or seconds, e.g. 60s.")
+    ] = "60s",
+    early_stop: Annotated[
+        int | None, typer.Option(help="Judge on the validation graphs every so many iterations; keep the best.")
+    ] = None,
+    patience: Annotated[int, typer.Option(help="With --early-stop: looks without a better score before it ends.")] = 5,
+    tensorboard: Annotated[Path | None, typer.Option(help="Folder for TensorBoard (an extra).")] = None,
+    shard_batch: Annotated[
+        str,
+        typer.Option(help="With torchrun: --real-batch is of all ranks together (global), or of each rank (each)."),
+    ] = "global",
+    timeout: Annotated[float, typer.Option(help="With torchrun: seconds until a silent rank counts as lost.")] = 600,
     threads: Threads = None,
     data_root: DataRoot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Condense a dataset into a run folder with one small file."""
+    """Condense a dataset into a run folder with one small file.
+
+    Started by torchrun, the processes condense together.
+    """
     set_threads(threads)
-    task = load_task(dataset, data_root)
-    chosen = find_preset(preset, task)
-    if model is not None:
-        chosen = chosen.with_model(model)
-    extra = parse_settings(settings)
-    if real_batch is not None:
-        if real_batch != "all" and not real_batch.isdigit():
-            raise InputError(f"--real-batch {real_batch!r} must be a whole number or 'all'")
-        extra["real_batch"] = real_batch if real_batch == "all" else int(real_batch)
-    named: dict[str, Any] = {"seed": seed, "iterations": iterations}
-    named |= budget_of(task, graphs_per_class, nodes, ratio, graph_nodes)
-    condenser = chosen.method(method, **(named | extra))
-    size = condenser.size if ratio is None else ratio
-    folder = out_folder or Path("runs") / f"{task.name}-{method}-{size}-{seed}"
-    condenser.check(task)
-    check_folder(folder, force=force)
-    make_folder(folder)
-    with progress_bar(f"condensing {task.name}") as advance:
-        condensed, seconds = condense_with(condenser, task, chosen, [ProgressCallback(advance)], trained_networks())
-    result = write_run(folder, condensed, seconds)
+    check_choice("--shard-batch", shard_batch, ("global", "each"))
+    check_at_least("--timeout", timeout, 1)
+    with world(timeout) as ranks:
+        task = load_task(dataset, data_root, ranks, shard_batch == "global")
+        chosen = find_preset(preset, task)
+        if model is not None:
+            chosen = chosen.with_model(model)
+        extra = parse_settings(settings)
+        if real_batch is not None:
+            if real_batch != "all" and not real_batch.isdigit():
+                raise InputError(f"--real-batch {real_batch!r} must be a whole number or 'all'")
+            extra["real_batch"] = real_batch if real_batch == "all" else int(real_batch)
+        named: dict[str, Any] = {"seed": seed, "iterations": iterations}
+        named |= budget_of(task, graphs_per_class, nodes, ratio, graph_nodes)
+        condenser = chosen.method(method, **(named | extra))
+        size = condenser.size if ratio is None else ratio
+        folder = out_folder or Path("runs") / f"{task.name}-{method}-{size}-{seed}"
+        condenser.check(task)
+        if resume and force:
+            raise InputError("--resume goes on and --force begins anew: give one of the two")
+        stop = None if early_stop is None else EarlyStop(early_stop, patience, protocol=chosen.protocol)
+        hooks = [*([stop] if stop else []), *([TensorBoard(tensorboard)] if tensorboard and ranks.first else [])]
+        decided: dict[str, Any] = {"early_stop": stop.settings} if stop else {}
+        if ranks.size > 1 and shard_batch == "each":
+            decided |= {"shard_batch": "each", "ranks": ranks.size}
+        with progress_bar(f"condensing {task.name}") as advance, ways_to_go_on(folder):
+            condensed, result = condense_into(
+                folder,
+                condenser,
+                task,
+                chosen,
+                [ProgressCallback(advance), *hooks],
+                trained_networks(),
+                resume=resume,
+                force=force,
+                every=Every.parse(checkpoint_every),
+                tell=say,
+                decided=decided,
+            )
+        if stop is not None and stop.best_iteration:
+            say(f"kept iteration {stop.best_iteration}, the best of {result['iterations']} on the validation graphs")
+    if not ranks.first:
+        return
     if as_json:
         print_json(result)
         return
@@ -103,7 +166,7 @@ def condense(
         ("file", result["file"]),
         ("bytes", f"{bytes_text(result['bytes'])} ({share:.1%} of the original)"),
         *ratio_facts(condensed),
-        ("time", seconds_text(seconds)),
+        ("time", seconds_text(result["seconds"])),
         ("next", f"graphcondense evaluate {shlex.quote(str(folder))}"),
     ]
     out().print(facts_table(facts))

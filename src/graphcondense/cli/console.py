@@ -11,6 +11,7 @@ from typing import ParamSpec
 import typer
 from rich.console import Console
 
+from graphcondense.distributed import rank_of_environment
 from graphcondense.errors import GraphcondenseError
 from graphcondense.report.sheet import Sheet
 
@@ -36,7 +37,9 @@ def tell(message: str) -> None:
 
 
 def say(message: str) -> None:
-    """A line for the user, on standard error."""
+    """A line for the user, on standard error; of several processes, the first one speaks."""
+    if rank_of_environment():
+        return
     console = Console(file=sys.stderr, highlight=False)
     console.print(message, markup=False, emoji=False, soft_wrap=not console.is_terminal)
 
@@ -49,6 +52,8 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
         try:
             function(*args, **kwargs)
         except GraphcondenseError as error:
+            if rank_of_environment():  # the others say what became of them, too
+                sys.stderr.write(f"error: {error}\n")
             say(f"error: {error}")
             raise typer.Exit(2) from None
         except KeyboardInterrupt:

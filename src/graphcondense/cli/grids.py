@@ -36,7 +36,15 @@ def kept_cells(folder: Path, done: list[dict[str, Any]]) -> Iterator[None]:
 
 
 def run_with_bars(
-    cells: list[Cell], task: GraphTask | NodeTask, preset: Preset, folder: Path, resume: bool, force: bool, jobs: int
+    cells: list[Cell],
+    task: GraphTask | NodeTask,
+    preset: Preset,
+    folder: Path,
+    resume: bool,
+    force: bool,
+    jobs: int,
+    where: str = "local",
+    scheduler: str | None = None,
 ) -> list[dict[str, Any]]:
     """Run a grid with its progress shown; the rows of its table."""
     done: list[dict[str, Any]] = []
@@ -57,6 +65,8 @@ def run_with_bars(
             resume=resume,
             force=force,
             jobs=jobs,
+            where=where,
+            scheduler=scheduler,
             store=trained_networks(),
             advance=advance,
             advance_cell=advance.detail,

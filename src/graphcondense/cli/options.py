@@ -22,6 +22,7 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the method, e.g. feature_rate=0.005. Repeatable."),
 ]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with what --out has.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 
 

@@ -15,7 +15,7 @@ from graphcondense.cli.options import AsJson, Force
 from graphcondense.cli.tasks import load_task
 from graphcondense.presets import preset as find_preset
 from graphcondense.report.comparison import comparison_sheet
-from graphcondense.runs.condense import CONDENSED
+from graphcondense.runs.folder import CONDENSED
 from graphcondense.runs.grid import plan
 from graphcondense.synthetic import CondensedDataset
 from graphcondense.training import Recipe

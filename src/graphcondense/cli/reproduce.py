@@ -14,7 +14,8 @@ from graphcondense.cli.options import AsJson, DataRoot, Threads, parse_list, set
 from graphcondense.errors import check_choice
 from graphcondense.presets import Preset
 from graphcondense.reproduce import EXPERIMENTS, FULL, Bench
-from graphcondense.runs.condense import make_folder, trained_networks
+from graphcondense.runs.condense import trained_networks
+from graphcondense.runs.folder import make_folder
 from graphcondense.runs.grid import Cell
 from graphcondense.tasks import GraphTask, NodeTask
 

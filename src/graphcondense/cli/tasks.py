@@ -6,16 +6,27 @@ from pathlib import Path
 
 from graphcondense import datasets
 from graphcondense.cli.console import say
+from graphcondense.distributed import World
 from graphcondense.report.tables import bytes_text
 from graphcondense.runs.progress import progress_bar
 from graphcondense.synthetic import CondensedDataset, CondensedGraph
 from graphcondense.tasks import GraphTask, NodeTask
 
 
-def load_task(dataset: str, data_root: Path | None) -> GraphTask | NodeTask:
-    """The dataset, with what was assumed about it said on standard error."""
+def load_task(
+    dataset: str, data_root: Path | None, world: World | None = None, same_batch: bool = True
+) -> GraphTask | NodeTask:
+    """The dataset, with what was assumed about it said on standard error; with several processes, this one's part."""
+    task: GraphTask | NodeTask
     with progress_bar(f"loading {dataset}") as advance:
-        task = datasets.load(dataset, data_root=data_root, progress=lambda share: advance(round(share * 100), 100))
+
+        def progress(share: float) -> None:
+            advance(round(share * 100), 100)
+
+        if world is None or world.size == 1:
+            task = datasets.load(dataset, data_root=data_root, progress=progress)
+        else:
+            task = datasets.load_part(dataset, world, same_batch=same_batch, data_root=data_root, progress=progress)
     for note in task.notes:
         say(f"{task.name}: {note}")
     return task
@@ -24,7 +35,7 @@ def load_task(dataset: str, data_root: Path | None) -> GraphTask | NodeTask:
 def size_text(task: GraphTask | NodeTask) -> str:
     """What training sees of a task, in words."""
     if isinstance(task, GraphTask):
-        return f"{len(task.train):,} training graphs"
+        return f"{int(task.train_class_counts.sum()):,} training graphs"
     graph = task.train[0]
     edges = int(graph.num_edges.sum())
     return f"{len(task.split.train):,} training nodes in a graph of {len(graph.y):,} nodes and {edges:,} edges"

@@ -3,9 +3,10 @@
 from graphcondense.datasets.catalogue import DatasetInfo, known
 from graphcondense.datasets.custom import graph_task, graphs_for
 from graphcondense.datasets.ego import ego_graphs
-from graphcondense.datasets.loading import load
+from graphcondense.datasets.loading import load, load_part
 from graphcondense.datasets.node_tasks import node_task
 from graphcondense.datasets.places import cache_root, data_root
+from graphcondense.datasets.shards import own_part, split_task, write_shards
 from graphcondense.datasets.splits import resplit
 
 __all__ = [
@@ -17,6 +18,10 @@ __all__ = [
     "graphs_for",
     "known",
     "load",
+    "load_part",
     "node_task",
+    "own_part",
     "resplit",
+    "split_task",
+    "write_shards",
 ]

@@ -24,8 +24,10 @@ from graphcondense.datasets.digits import load_digits
 from graphcondense.datasets.download import fetch
 from graphcondense.datasets.node_files import load_amazon, load_flickr, load_ogbn, load_planetoid
 from graphcondense.datasets.ogb import load_ogb
+from graphcondense.datasets.shards import ShardFolder, own_part
 from graphcondense.datasets.superpixels import load_superpixels
 from graphcondense.datasets.tu import load_tu
+from graphcondense.distributed import World
 from graphcondense.errors import InputError, check_count, unknown_name
 from graphcondense.tasks import GraphTask, NodeTask
 
@@ -43,8 +45,8 @@ def load(
 
     Args:
         source: the name of a known dataset or of a TU set in the data root (case, ``-`` and ``_`` do not matter), a
-            folder in TU format, a PyG dataset, or a list of PyG ``Data``. A known name wins over a folder of that
-            name: write ``./MUTAG`` for the folder.
+            folder in TU format or of shards, a PyG dataset, or a list of PyG ``Data``. A known name wins over a folder
+            of that name: write ``./MUTAG`` for the folder.
         data_root: where the datasets are; see :func:`graphcondense.datasets.data_root`.
         split_seed: for sets that come without a split of their own.
         progress: called with the share that is done, where loading takes long.
@@ -61,6 +63,32 @@ def load(
     graphs = check_sequence("source", source)
     name = getattr(graphs, "name", None)
     return graph_task(graphs, name=name if isinstance(name, str) and name else "custom", split_seed=split_seed)
+
+
+def load_part(
+    source: str,
+    world: World,
+    *,
+    same_batch: bool = True,
+    data_root: str | Path | None = None,
+    progress: Progress | None = None,
+) -> GraphTask:
+    """This process's part of a dataset: of a folder of shards it reads its own, of any other set it keeps its own.
+
+    Args:
+        source: as for :func:`load`.
+        world: the processes.
+        same_batch: see :class:`graphcondense.parts.Part`.
+        data_root: as for :func:`load`.
+        progress: as for :func:`load`.
+    """
+    shards = None if find_known(source) else ShardFolder.find(Path(source).expanduser())
+    if shards is not None:
+        return shards.load_part(world, same_batch)
+    task = load(source, data_root=data_root, progress=progress)
+    if not isinstance(task, GraphTask):
+        raise InputError(f"{task.name} is one graph, which cannot be spread over processes: run without torchrun")
+    return own_part(task, world, same_batch)
 
 
 def _load_text(
@@ -84,8 +112,11 @@ def _load_text(
 
 
 def _load_folder(folder: Path, root: str | Path | None, split_seed: int) -> GraphTask | NodeTask:
-    """A TU folder; one below a data root is the set of that name and gets the same split as by its name."""
+    """Shards, or a TU folder; one below a data root is the set of that name and gets the same split as by its name."""
     folder = folder.expanduser().absolute()
+    shards = ShardFolder.find(folder)
+    if shards is not None:
+        return shards.load()
     published = [place / TU_FOLDER for place in (places.data_root(root), places.cache_root())]
     reference = any(folder.resolve().is_relative_to(place.resolve()) for place in published)
     return replace(load_tu(folder, split_seed=split_seed, reference_split=reference), source=str(folder))

@@ -15,6 +15,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from graphcondense.graphs import repeat
 from graphcondense.matching.gradients import Gradients
 from graphcondense.models import NodeNetwork, Parameters
 from graphcondense.real import NodeBatch
@@ -85,6 +86,19 @@ class RealPass:
             parts[f"{name}.weight"], parts[f"{name}.bias"] = self.weight_gradient(number), self.bias[number]
         return Gradients.of([parts[name] for name in self.network.parameter_names])
 
+    @torch.no_grad()
+    def total(self, shares: Tensor) -> Tensor:
+        """The sum of all groups' gradients, weighed by group, as one long row: no group's own is formed."""
+        parts: dict[str, Tensor] = {}
+        for number, name in enumerate(self.names):
+            each = repeat(shares, torch.tensor(self.groups[number])).unsqueeze(1)
+            left = self.mostly_zero.T if number == 0 and self.mostly_zero is not None else self.rows[number].T
+            parts[f"{name}.weight"], parts[f"{name}.bias"] = (
+                left @ (each * self.slopes[number]),
+                shares @ self.bias[number],
+            )
+        return torch.cat([parts[name].flatten() for name in self.network.parameter_names])
+
 
 class Direction(Protocol):
     """A direction ``V`` in the space of the weights, one for each class, as the pass backwards needs it."""
@@ -137,6 +151,15 @@ class NodePass:
         for name, seen, slope in zip(self.names, self.seen, self.slopes, strict=True):
             parts[f"{name}.weight"], parts[f"{name}.bias"] = seen.T @ slope, slope.sum(1)
         return Gradients.of([parts[name] for name in self.network.parameter_names])
+
+    @torch.no_grad()
+    def total(self, shares: Tensor) -> Tensor:
+        """The sum of all class gradients, weighed by class, as one long row: no class's own is formed."""
+        parts: dict[str, Tensor] = {}
+        for name, seen, slopes in zip(self.names, self.seen, self.slopes, strict=True):
+            slope = torch.einsum("c,cnh->nh", shares, slopes)
+            parts[f"{name}.weight"], parts[f"{name}.bias"] = seen.T @ slope, slope.sum(0)
+        return torch.cat([parts[name].flatten() for name in self.network.parameter_names])
 
     @torch.no_grad()
     def slopes_along(self, direction: Direction) -> tuple[Tensor | None, Tensor]:

@@ -54,16 +54,16 @@ class NodeMatcher:
 
     def synthetic(
         self, theta: Parameters, batch: DenseNodes, y: Tensor, weights: Tensor, real: RealPass | Gradients
-    ) -> Tensor:
-        """Distance of the learned nodes' class gradients from the real ones, weighed by class."""
+    ) -> tuple[Tensor, NodePass | Gradients]:
+        """Distance of the learned nodes' class gradients from the real ones, weighed by class; and the former."""
         if self.written_out:
             return self._written_out(theta, batch, y, weights, real)
         matched = autograd_gradients(self.network, tie(theta, len(weights)), batch, y, weights, create_graph=True)
-        return (self.distance(matched, formed(real)) * self.shares).sum()
+        return (self.distance(matched, formed(real)) * self.shares).sum(), matched
 
     def _written_out(
         self, theta: Parameters, batch: DenseNodes, y: Tensor, weights: Tensor, real: RealPass | Gradients
-    ) -> Tensor:
+    ) -> tuple[Tensor, NodePass]:
         first = batch.features(steps(self.network))
         passed = NodePass(self.network, theta, batch, y, weights)
         direction: Direction
@@ -75,10 +75,15 @@ class NodeMatcher:
             direction = Formed(passed, slope)
         in_matrix, in_first = passed.slopes_along(direction)
         if batch.matrix is None or in_matrix is None:
-            return apply(WithSlopes, first, first, value, torch.zeros_like(first), in_first)
-        return apply(WithSlopes, batch.matrix, first, value, in_matrix, in_first)
+            return apply(WithSlopes, first, first, value, torch.zeros_like(first), in_first), passed
+        return apply(WithSlopes, batch.matrix, first, value, in_matrix, in_first), passed
 
 
-def formed(real: RealPass | Gradients) -> Gradients:
+def formed(side: RealPass | NodePass | Gradients) -> Gradients:
     """The class gradients themselves."""
-    return real.gradients if isinstance(real, RealPass) else real
+    return side if isinstance(side, Gradients) else side.gradients
+
+
+def total(side: RealPass | NodePass | Gradients, shares: Tensor) -> Tensor:
+    """The sum of all class gradients, weighed by class, as one long row."""
+    return shares @ side.flat if isinstance(side, Gradients) else side.total(shares)

@@ -7,7 +7,6 @@ import math
 import torch
 from torch import Tensor
 
-from graphcondense.matching.gradients import Gradients
 from graphcondense.synthetic import DenseBatch
 
 
@@ -34,14 +33,6 @@ def second_term(batch: DenseBatch, num_classes: int, num_graphs: int, horizon: i
     return factor * input_norm(batch, steps, pooling)
 
 
-def first_term(synthetic: Gradients, real: Gradients, synthetic_share: Tensor, real_share: Tensor) -> Tensor:
-    """The first term of Proposition 1 without M: ``sqrt 2 |grad l_T - grad l_S|``.
-
-    Args:
-        synthetic: class gradients.
-        real: class gradients likewise.
-        synthetic_share: share of each class among the synthetic graphs, ``C``.
-        real_share: share of each class among the real graphs, ``C``.
-    """
-    gap = real_share @ real.flat - synthetic_share @ synthetic.flat
-    return math.sqrt(2) * gap.square().sum().sqrt()
+def first_term(synthetic: Tensor, real: Tensor) -> Tensor:
+    """The first term of Proposition 1 without M: ``sqrt 2 |grad l_T - grad l_S|``, of the two whole gradients."""
+    return math.sqrt(2) * (real - synthetic).square().sum().sqrt()

@@ -10,6 +10,7 @@ from graphcondense.methods.doscond import DosCond
 from graphcondense.methods.node_base import NodeMethod
 from graphcondense.methods.node_doscond import GCond, NodeDosCond, NodeDosCondX
 from graphcondense.methods.node_selection import HerdingNodes, KCenterNodes, RandomNodes, WholeNodes
+from graphcondense.methods.run import Run
 from graphcondense.methods.selection import RandomSelection, Whole, choose_at_random
 
 METHODS: MappingProxyType[str, type[Method]] = MappingProxyType(
@@ -43,6 +44,7 @@ __all__ = [
     "NodeMethod",
     "RandomNodes",
     "RandomSelection",
+    "Run",
     "Whole",
     "WholeNodes",
     "choose_at_random",

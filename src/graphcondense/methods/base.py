@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Protocol
 
 from graphcondense.errors import InputError, check_count
-from graphcondense.graphs import GraphStore
+from graphcondense.graphs import GraphStore, payload_bytes
 from graphcondense.machine import keep_freed_memory
 from graphcondense.methods.callbacks import Callback
-from graphcondense.synthetic import CondensedDataset, json_safe, payload_bytes
+from graphcondense.synthetic import CondensedDataset, json_safe
 from graphcondense.tasks import GraphTask
 from graphcondense.training import Store
 
@@ -59,6 +59,8 @@ class Method(ABC):
 
     name: ClassVar[str]
     size_name: ClassVar[str] = "graphs_per_class"
+    in_parts: ClassVar[bool] = False
+    """Whether the training graphs may be in several processes."""
     graphs_per_class: int = 10
     seed: int = 0
 
@@ -84,6 +86,8 @@ class Method(ABC):
         """
         if not isinstance(task, GraphTask):
             raise InputError(f"task={type(task).__name__} must be a task: make one with gc.graph_task(your graphs)")
+        if task.part is not None and not self.in_parts:
+            raise InputError(f"method {self.name!r} cannot be spread over several processes: run it without torchrun")
         self.check(task)
         keep_freed_memory()
         graphs, history = self._condense(task, callbacks, store or _STORE)
@@ -94,8 +98,8 @@ class Method(ABC):
             "classes": list(task.class_names),
             "position_features": task.position_features,
             "source": task.source,
-            "train_graphs": len(task.train),
-            "original_bytes": payload_bytes(task.train),
+            "train_graphs": int(task.train_class_counts.sum()),
+            "original_bytes": payload_bytes(task.train) if task.part is None else task.part.original_bytes,
             "iterations": len(history),
             "last": history[-1] if history else {},
             "versions": versions(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,14 +13,15 @@ from torch import Tensor
 from graphcondense.errors import GraphcondenseError, InputError, check_choice, check_count
 from graphcondense.graphs import GraphStore
 from graphcondense.machine import physical_memory
-from graphcondense.matching import DISTANCES, Gradients, Matcher, first_term, second_term, sparsity
+from graphcondense.matching import DISTANCES, Matcher, first_term, second_term, sparsity, total
 from graphcondense.methods.base import Method
 from graphcondense.methods.callbacks import Callback
 from graphcondense.methods.loop import Matching
+from graphcondense.methods.real_side import RealSide, start_graphs
 from graphcondense.methods.selection import choose_at_random
+from graphcondense.methods.state import State, part_of, prefixed, restore, save
 from graphcondense.methods.weights import FreshWeights
-from graphcondense.models import Network, NetworkConfig, Parameters
-from graphcondense.real import ClassSampler, SparseBatch
+from graphcondense.models import Network, NetworkConfig
 from graphcondense.seeding import generator
 from graphcondense.synthetic import DenseBatch, SyntheticGraphs
 from graphcondense.tasks import GraphTask
@@ -64,6 +65,7 @@ class DosCond(Matching, Method):
     """
 
     name: ClassVar[str] = "doscond"
+    in_parts: ClassVar[bool] = True
     network: NetworkConfig = NetworkConfig()
     nodes: int | None = None
     pad: bool = False
@@ -106,10 +108,13 @@ class DosCond(Matching, Method):
 
     def num_nodes(self, task: GraphTask) -> int:
         """Nodes that a synthetic graph has room for."""
-        return self.nodes or round(float(task.graphs.num_nodes.double().mean()))
+        return self.nodes or round(task.mean_nodes)
 
     def start(self, task: GraphTask) -> Tensor:
-        """Positions of the training graphs that the synthetic ones start from, class after class."""
+        """Positions of the training graphs that the synthetic ones start from, class after class.
+
+        Where the training graphs are in several processes, places in their classes; see :func:`start_graphs`.
+        """
         return choose_at_random(
             task, self.graphs_per_class, generator(self.seed, "start"), most_nodes=self.num_nodes(task)
         )
@@ -121,9 +126,7 @@ class DosCond(Matching, Method):
     def _condense(
         self, task: GraphTask, callbacks: Sequence[Callback], store: Store
     ) -> tuple[GraphStore, list[dict[str, float]]]:
-        run = Condensation(self, task)
-        history = self.iterate(run.step, callbacks)
-        return run.synthetic.result(), history
+        return self.iterate(Condensation(self, task), task, callbacks)
 
 
 class Condensation:
@@ -136,7 +139,7 @@ class Condensation:
 
     def __init__(self, settings: DosCond, task: GraphTask) -> None:
         self.settings = settings
-        start = task.train.subset(settings.start(task))
+        start = start_graphs(settings, task, settings.start(task))
         self.synthetic = SyntheticGraphs(
             start, task.num_classes, settings.num_nodes(task), settings.pad, settings.logit_strength
         )
@@ -159,6 +162,25 @@ class Condensation:
         self.optimiser.step()
         return record
 
+    @property
+    def learned(self) -> list[Tensor]:
+        """Features and logits."""
+        return self.synthetic.learned
+
+    def result(self) -> GraphStore:
+        """The learned graphs as they are now."""
+        return self.synthetic.result()
+
+    def state(self) -> State:
+        """Everything that the next iteration depends on."""
+        own = save(self.learned, [self.optimiser], self.objective.sources)
+        return own | prefixed("weights", self.objective.weights.state())
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Put back what :meth:`state` gave."""
+        restore(state, self.learned, [self.optimiser], self.objective.sources)
+        self.objective.weights.load_state(part_of(state, "weights"))
+
     def _fresh_optimiser(self, factor: float) -> torch.optim.Optimizer:
         rates = (self.settings.feature_rate * factor, self.settings.structure_rate * factor)
         learned = zip(self.synthetic.learned, rates, strict=True)
@@ -171,23 +193,16 @@ class _Objective:
     def __init__(self, settings: DosCond, task: GraphTask, synthetic: SyntheticGraphs) -> None:
         self.settings, self.synthetic, self.num_classes = settings, synthetic, task.num_classes
         self.network = Network(settings.network, task.num_features, task.num_outputs)
-        self.sampler = ClassSampler(
-            task.train.y, task.num_classes, None if settings.real_batch == "all" else int(settings.real_batch)
-        )
-        self.batches: list[SparseBatch] = []
         self.joint = settings.match == "joint"
         self.groups = 1 if self.joint else task.num_classes
-        self.real = self.network.prepare(task.train, by_label=not self.joint)
         self.matcher = Matcher(self.network, DISTANCES[settings.distance])
+        self.real = RealSide(settings, task, self.network, self.matcher)
         self.shares = self._shares(task)
         self.weights = settings.weights(self.matcher, generator(settings.seed, "theta"))
-        self.batch_source = generator(settings.seed, "real batch")
         self.noise_source = generator(settings.seed, "structure noise")
+        self.sources = {"real batch": self.real.source, "structure noise": self.noise_source}
         self.labels = synthetic.labels.view(self.groups, -1)
         self.synthetic_weights = torch.full(self.labels.shape, 1 / self.labels.shape[1])
-        sizes = self.sampler.group_sizes
-        real_weights = [torch.full((size,), 1 / (sum(sizes) if self.joint else size)) for size in sizes]
-        self.real_weights = torch.cat(real_weights)
 
     def _shares(self, task: GraphTask) -> tuple[Tensor, Tensor]:
         """Share of each group among the synthetic and among the real graphs."""
@@ -201,7 +216,7 @@ class _Objective:
         settings = self.settings
         temperature = settings.temperature(iteration)
         theta = self.weights.at(iteration, lambda: self._all_together(temperature), self.labels.view(1, -1))
-        real = self._real_gradients(theta)
+        real = self.real.gradients(theta, iteration)
         loss = torch.zeros(())
         first = second = 0.0
         for _ in range(settings.samples):
@@ -221,7 +236,9 @@ class _Objective:
             if settings.norm_weight:
                 loss = loss + settings.norm_weight * bound / settings.samples
             with torch.no_grad():
-                first += float(first_term(matched, real, *self.shares)) / settings.samples
+                first += (
+                    float(first_term(total(matched, self.shares[0]), total(real, self.shares[1]))) / settings.samples
+                )
                 second += float(bound) / settings.samples
         density = self.synthetic.structure.density()
         if settings.sparsity_weight and settings.structure_rate:
@@ -234,13 +251,6 @@ class _Objective:
             "temperature": temperature,
         }
         return loss, record
-
-    def _real_gradients(self, theta: Parameters) -> Gradients:
-        if not self.batches or not self.sampler.fixed:
-            index = self.sampler.draw(self.batch_source)
-            self.batches = self.real.batches(index, None if self.joint else self.sampler.group_sizes)
-        sizes = [len(batch.y) for batch in self.batches]
-        return self.matcher.real(theta, self.batches, self.real_weights.split(sizes))
 
     @torch.no_grad()
     def _all_together(self, temperature: float) -> DenseBatch:

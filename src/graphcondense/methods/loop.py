@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from graphcondense.errors import InputError, check_at_least, check_choice, check_count
 from graphcondense.matching import DISTANCES
 from graphcondense.methods.callbacks import Callback, Callbacks
+from graphcondense.methods.run import Record, Run, Steps
 from graphcondense.methods.weights import Matches, TrainedWeights
 from graphcondense.models import NetworkConfig
 
@@ -45,15 +47,18 @@ class Matching:
         """Temperature of the binary concrete distribution at ``iteration`` (from 0): it falls geometrically from 1."""
         return float(max(self.final_temperature, self.final_temperature ** (iteration / self.annealing)))
 
-    def iterate(self, step: Callable[[int], dict[str, float]], callbacks: Sequence[Callback]) -> list[dict[str, float]]:
-        """Take all steps, telling the callbacks; what each measured."""
-        hooks, history = Callbacks(callbacks), []
-        hooks.on_start(self.iterations)
-        for iteration in range(self.iterations):
-            history.append(step(iteration))
-            hooks.on_iteration(iteration + 1, history[-1])
-        hooks.on_end()
-        return history
+    def iterate(self, steps: Steps, task: Any, callbacks: Sequence[Callback]) -> tuple[Any, list[Record]]:
+        """Take all steps, telling the callbacks; the graphs, and what each step measured."""
+        hooks, run = Callbacks(callbacks), Run(steps, task, self.iterations)
+        try:
+            hooks.on_run(run)
+            hooks.on_start(self.iterations)
+            while not run.done:
+                record = run.advance()
+                hooks.on_iteration(len(run.history), record)
+        finally:
+            hooks.on_end()
+        return run.result(), run.history
 
 
 @dataclass(frozen=True, kw_only=True)

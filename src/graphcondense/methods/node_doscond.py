@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -11,10 +11,11 @@ import torch
 from torch import Tensor
 
 from graphcondense.errors import GraphcondenseError, check_at_least, check_choice, check_count
-from graphcondense.matching import DISTANCES, NodeMatcher, sparsity
+from graphcondense.matching import DISTANCES, NodeMatcher, first_term, sparsity, total
 from graphcondense.methods.callbacks import Callback
 from graphcondense.methods.loop import BiLevel, Matching
 from graphcondense.methods.node_base import NodeMethod, choose_nodes
+from graphcondense.methods.state import State, part_of, prefixed, restore, save
 from graphcondense.methods.weights import FreshWeights
 from graphcondense.models import NetworkConfig, NodeNetwork
 from graphcondense.real import NodeBatch, RealNodes
@@ -96,9 +97,7 @@ class NodeDosCond(Matching, NodeMethod):
         return True, True
 
     def _condense(self, task: NodeTask, callbacks: Sequence[Callback]) -> tuple[CondensedGraph, list[dict[str, float]]]:
-        run = NodeCondensation(self, task)
-        history = self.iterate(run.step, callbacks)
-        return run.result(), history
+        return self.iterate(NodeCondensation(self, task), task, callbacks)
 
 
 class NodeCondensation:
@@ -116,6 +115,8 @@ class NodeCondensation:
         self.network = NodeNetwork(settings.network, task.num_features, task.num_outputs)
         counts = task.train_class_counts.float()
         self.matcher = NodeMatcher(self.network, DISTANCES[settings.distance], counts / counts.sum())
+        sizes = torch.bincount(self.synthetic.labels, minlength=task.num_classes).float()
+        self.synthetic_shares = sizes / sizes.sum()
         self.members = [train[labels == label] for label in range(task.num_classes)]
         most = max(len(part) for part in self.members)
         self.most = most if settings.real_batch == "all" else int(settings.real_batch)
@@ -176,7 +177,7 @@ class NodeCondensation:
         theta = self.weights.at(iteration, lambda: self._for_training(iteration), synthetic.labels.unsqueeze(0))
         real = self.matcher.real(theta, self._batch())
         batch = self._dense(iteration)
-        loss = self.matcher.synthetic(theta, batch, synthetic.labels, synthetic.class_weights, real)
+        loss, matched = self.matcher.synthetic(theta, batch, synthetic.labels, synthetic.class_weights, real)
         density = synthetic.structure.density()
         if density is not None and settings.sparsity_weight and settings.structure_rate:
             loss = loss + settings.sparsity_weight * sparsity(density, self.start_density)
@@ -197,8 +198,31 @@ class NodeCondensation:
             torch.autograd.backward(loss, inputs=inputs)
         for opt in moving:
             opt.step()
-        record = {"loss": float(loss.detach()), "second_term": float(bound.detach())}
-        return record | ({} if density is None else {"density": float(density.detach())})
+        with torch.no_grad():
+            first = float(first_term(total(matched, self.synthetic_shares), total(real, self.matcher.shares)))
+        record = {"loss": float(loss.detach()), "first_term": first, "second_term": float(bound.detach())}
+        if density is not None:
+            record |= {"density": float(density.detach()), "temperature": settings.temperature(iteration)}
+        return record
+
+    @property
+    def learned(self) -> list[Tensor]:
+        """Features and structure."""
+        return [self.synthetic.x, *self.synthetic.structure.learned]
+
+    @property
+    def _sources(self) -> dict[str, torch.Generator]:
+        return {"real batch": self.draws, "structure noise": self.noise}
+
+    def state(self) -> State:
+        """Everything that the next iteration depends on."""
+        own = save(self.learned, self.optimisers, self._sources)
+        return own | prefixed("weights", self.weights.state())
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Put back what :meth:`state` gave."""
+        restore(state, self.learned, self.optimisers, self._sources)
+        self.weights.load_state(part_of(state, "weights"))
 
     def result(self) -> CondensedGraph:
         """The learned graph as it is now."""

@@ -23,28 +23,35 @@ def choose_at_random(
 ) -> Tensor:
     """Positions of training graphs, ``graphs_per_class`` of each class, class after class, none twice.
 
+    Where the training graphs are in several processes, places in their classes instead, among those that are not left
+    out: the same in every process.
+
     Args:
         task: where to choose from.
         graphs_per_class: how many of each class.
         source: random numbers.
         most_nodes: leave out larger graphs.
     """
-    chosen = []
-    sizes = task.train.num_nodes
     check_enough(task, graphs_per_class)
+    counts = None if task.part is None else task.part.counts(most_nodes).sum(0)
+    sizes = task.train.num_nodes
+    chosen = []
     for label in range(task.num_classes):
         members = (task.train.y == label).nonzero().flatten()
+        by_size = sizes[members].sort().values
         if most_nodes is not None:
-            by_size = sizes[members].sort().values
             members = members[sizes[members] <= most_nodes]
-            if len(members) < graphs_per_class:
-                enough = int(by_size[graphs_per_class - 1])
-                raise InputError(
-                    f"class {_class_name(task, label)} has {len(members)} training graphs with at most {most_nodes} "
-                    f"nodes to start from, graphs_per_class={graphs_per_class} needs as many: raise the nodes of a "
-                    f"synthetic graph to {enough} or more (nodes={enough}, --graph-nodes {enough}), or ask for fewer"
-                )
-        chosen.append(members[torch.randperm(len(members), generator=source)[:graphs_per_class]])
+        found = len(members) if counts is None else int(counts[label])
+        if found < graphs_per_class:
+            count = graphs_per_class
+            enough = int(by_size[count - 1]) if task.part is None else task.part.smallest(label, count)
+            raise InputError(
+                f"class {_class_name(task, label)} has {found} training graphs with at most {most_nodes} "
+                f"nodes to start from, graphs_per_class={graphs_per_class} needs as many: raise the nodes of a "
+                f"synthetic graph to {enough} or more (nodes={enough}, --graph-nodes {enough}), or ask for fewer"
+            )
+        places = torch.randperm(found, generator=source)[:graphs_per_class]
+        chosen.append(members[places] if counts is None else places)
     return torch.cat(chosen)
 
 

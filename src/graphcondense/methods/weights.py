@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from graphcondense.matching import Gradients
+from graphcondense.methods.state import State, restore, save
 from graphcondense.models import Parameters
 
 Graphs = Callable[[], Any]
@@ -57,6 +58,14 @@ class FreshWeights:
         """
         return self.matcher.network.draw(self.source)
 
+    def state(self) -> State:
+        """What the weights of later iterations depend on."""
+        return save((), (), {"source": self.source})
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Put back what :meth:`state` gave."""
+        restore(state, (), (), {"source": self.source})
+
 
 class TrainedWeights(FreshWeights):
     """Bi-level matching: a network is matched ``outer`` times, and trained on the synthetic graphs in between.
@@ -78,11 +87,29 @@ class TrainedWeights(FreshWeights):
     def at(self, iteration: int, graphs: Graphs, labels: Tensor) -> Parameters:
         """A fresh network every ``outer`` iterations, else the last one after ``inner`` more steps of training."""
         if self._optimiser is None or iteration % self.outer == 0:
-            self._weights = self.matcher.network.draw(self.source)
-            self._optimiser = torch.optim.Adam(list(self._weights.values()), self.rate, fused=True)
+            self._take(self.matcher.network.draw(self.source))
         else:
             self._train(self._optimiser, graphs(), labels)
         return self._weights
+
+    def state(self) -> State:
+        """The source, the network that is being trained, and its optimiser."""
+        return save(self._weights.values(), [self._optimiser], {"source": self.source})
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Put back what :meth:`state` gave."""
+        weights = {
+            name: state[f"learned.{place}"].clone()
+            for place, name in enumerate(self.matcher.network.parameter_names)
+            if f"learned.{place}" in state  # nothing was drawn before the first iteration
+        }
+        self._take(weights)
+        restore(state, (), [self._optimiser], {"source": self.source})
+
+    def _take(self, weights: Parameters) -> None:
+        """Match at these weights from now on, with a fresh optimiser."""
+        self._weights = weights
+        self._optimiser = torch.optim.Adam(list(weights.values()), self.rate, fused=True) if weights else None
 
     def _train(self, optimiser: torch.optim.Optimizer, batch: Any, labels: Tensor) -> None:
         mean = torch.full(labels.shape, 1 / labels.numel())

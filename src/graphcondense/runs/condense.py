@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from graphcondense.datasets import cache_root
-from graphcondense.errors import FileFormatError, InputError, MissingDataError, WouldOverwriteError
+from graphcondense.distributed import World
+from graphcondense.errors import FileFormatError, InputError, MissingDataError
 from graphcondense.files import write_aside, write_json
 from graphcondense.methods import Callback, Condenser
 from graphcondense.presets import Preset
-from graphcondense.synthetic import CondensedDataset, CondensedGraph, summary
+from graphcondense.runs.callbacks import EVERY_MINUTE, Checkpoints, Every, History
+from graphcondense.runs.folder import CONDENSED, HISTORY, RESULT, read_result, run_folder
+from graphcondense.synthetic import CondensedDataset, CondensedGraph, json_safe, load_condensed, summary
 from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import FolderStore, Store
 
-CONDENSED = "condensed.safetensors"
+_FINISHED = b"finished"
 
 
 def trained_networks() -> FolderStore:
@@ -46,39 +47,96 @@ def condense_with(
     return replace(condensed, info=info), seconds
 
 
-def check_folder(folder: Path, *, force: bool) -> None:
-    """Raise before any work if ``folder`` has something in it and may not be overwritten."""
-    check_is_no_file(folder)
-    if folder.is_dir() and any(folder.iterdir()) and not force:
-        raise WouldOverwriteError(f"{folder} is not empty: choose another --out, or overwrite it with --force")
+def settings_of(method: Condenser, task: GraphTask | NodeTask, preset: Preset, **more: Any) -> dict[str, Any]:
+    """What decides a run: two with the same are the same."""
+    size = {"train_graphs": int(task.train_class_counts.sum())} if isinstance(task, GraphTask) else {}
+    size = size or {"train_nodes": len(task.split.train)}
+    decided = {
+        "dataset": task.name,
+        "source": task.source,
+        **size,
+        "method": method.name,
+        "preset": preset.name,
+        "seed": method.seed,
+        "settings": asdict(method),
+        "evaluation": preset.protocol.to_dict(),
+        **more,
+    }
+    safe: dict[str, Any] = json_safe(decided)
+    return safe
 
 
-def check_is_no_file(folder: Path) -> None:
-    """Raise if ``folder``, or what it is to lie in, is a file."""
-    try:
-        there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    except OSError as error:
-        raise InputError(f"--out {folder} cannot be a folder: {error.strerror}") from None
-    if not there.is_dir():
-        raise WouldOverwriteError(f"{there} is a file, not a folder: choose another --out")
+def condense_into(
+    folder: Path,
+    method: Condenser,
+    task: GraphTask | NodeTask,
+    preset: Preset,
+    callbacks: Sequence[Callback] = (),
+    store: Store | None = None,
+    *,
+    resume: bool = False,
+    force: bool = False,
+    every: Every = EVERY_MINUTE,
+    tell: Callable[[str], None] | None = None,
+    decided: Mapping[str, Any] | None = None,
+) -> tuple[Any, dict[str, Any]]:
+    """Condense in a run folder that survives whatever ends this process; the result, and what was measured.
+
+    With several processes, the first one has the folder, and the others get nothing of what was measured.
+
+    Args:
+        folder: where.
+        method: how.
+        task: what.
+        preset: where the settings came from, and how the result is judged.
+        callbacks: told of every iteration, before it is saved.
+        store: has networks that were trained before.
+        resume: go on with what ``folder`` has. A finished run is read.
+        force: begin anew whatever ``folder`` has.
+        every: how often to save.
+        tell: is given lines for the user.
+        decided: what else decides the result, for ``settings.json``.
+    """
+    settings = settings_of(method, task, preset, **(decided or {}))
+    world = task.part.world if isinstance(task, GraphTask) and task.part is not None else World()
+    if not world.first:  # the first rank writes; this one may not even see the folder
+        saving = Checkpoints(folder, every, resume=resume, settings=settings)
+        if world.from_first(b"") == _FINISHED:
+            return None, {}
+        return condense_with(method, task, preset, [*callbacks, saving], store)[0], {}
+    with run_folder(folder, settings, resume=resume, force=force, ranks=world.size) as notes:
+        for note in notes:
+            (tell or str)(note)
+        saving = Checkpoints(folder, every, resume=resume, settings=settings, tell=tell)
+        finished = read_result(folder)
+        world.from_first(_FINISHED if finished is not None else b"begin")
+        if finished is not None:
+            saving.remove()
+            return load_condensed(folder / CONDENSED), finished
+        history = History(folder / HISTORY)
+        try:
+            condensed, seconds = condense_with(method, task, preset, [*callbacks, history, saving], store)
+        except KeyboardInterrupt as error:
+            raise Interrupted(saving.saved) from error
+        result = write_run(folder, condensed, seconds + saving.seconds_before, history.text)
+        saving.remove()
+        return condensed, result
 
 
-def make_folder(folder: Path) -> None:
-    """Make ``folder`` and see that it can be written to, so that no result is lost at the end of a long run."""
-    check_is_no_file(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise InputError(f"--out {folder} cannot be written to: {error.strerror}; choose another") from None
+class Interrupted(KeyboardInterrupt):
+    """A run was ended by the user; ``saved`` is the iteration that it goes on after, ``None`` for the start."""
+
+    def __init__(self, saved: int | None) -> None:
+        super().__init__(saved)
+        self.saved = saved
 
 
-def write_run(folder: Path, condensed: CondensedDataset | CondensedGraph, seconds: float) -> dict[str, Any]:
-    """Write the condensed file, its history and what was measured; returns the latter."""
+def write_run(
+    folder: Path, condensed: CondensedDataset | CondensedGraph, seconds: float, history: str
+) -> dict[str, Any]:
+    """Write the condensed file, its history and, when these are safe, what was measured; returns the latter."""
+    write_aside(folder / HISTORY, history.encode())
     file = condensed.save(folder / CONDENSED, force=True)
-    lines = "".join(json.dumps({"iteration": i} | record) + "\n" for i, record in enumerate(condensed.history, start=1))
-    write_aside(folder / "history.jsonl", lines.encode())
     result = {
         "file": str(file),
         "dataset": condensed.info["dataset"],
@@ -91,7 +149,7 @@ def write_run(folder: Path, condensed: CondensedDataset | CondensedGraph, second
         "original_bytes": condensed.info["original_bytes"],
         "settings": condensed.info["settings"],
     }
-    write_json(folder / "result.json", result)
+    write_json(folder / RESULT, result)
     return result
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,7 +28,9 @@ from graphcondense.files import write_json
 from graphcondense.methods import Condenser, Coreset
 from graphcondense.models import Network, NetworkConfig
 from graphcondense.presets import Preset
-from graphcondense.runs.condense import check_is_no_file, condense_with, make_folder
+from graphcondense.runs.backends import backend
+from graphcondense.runs.condense import condense_with
+from graphcondense.runs.folder import check_is_no_file, describe, locked, make_folder
 from graphcondense.runs.progress import Advance, ProgressCallback
 from graphcondense.runs.statistics import annotate, size_of
 from graphcondense.synthetic import json_safe
@@ -171,6 +173,8 @@ def run_grid(
     resume: bool = False,
     force: bool = False,
     jobs: int = 1,
+    where: str = "local",
+    scheduler: str | None = None,
     store: Store | None = None,
     advance: Advance | None = None,
     advance_cell: Advance | None = None,
@@ -186,6 +190,9 @@ def run_grid(
         resume: take finished cells from ``folder``.
         force: overwrite what ``folder`` has.
         jobs: processes; each gets its share of the cores as threads.
+        where: ``"local"``, ``"dask"`` or ``"ray"``: whose processes. Those of a cluster must see ``folder`` and the
+            store's folder.
+        scheduler: address of the cluster; without it, one with ``jobs`` workers is started on this machine.
         store: has the networks that were trained on the whole set; those that the cells need are trained first.
         advance: called with cells done and cells in all.
         advance_cell: with one job, called with the steps of the running cell.
@@ -196,34 +203,58 @@ def run_grid(
         cell.method.check(task)
     if folder is not None:
         check_is_no_file(folder)
-    done = _finished(cells, task, preset, folder, resume=resume, force=force)
-    if folder is not None:
-        make_folder(folder)
-    rest = [cell for cell in cells if cell.stem not in done]
+        folder = folder.absolute()  # workers may be elsewhere
+    with nullcontext() if folder is None else _own(folder):
+        done = _finished(cells, task, preset, folder, resume=resume, force=force)
+        if folder is not None:
+            _describe(folder, cells, task, preset)
+        rest = [cell for cell in cells if cell.stem not in done]
 
-    def count() -> None:
-        if advance is not None:
-            advance(len(done), len(cells))
-        if show is not None:
-            show([done[cell.stem] for cell in cells if cell.stem in done])
+        def count() -> None:
+            if advance is not None:
+                advance(len(done), len(cells))
+            if show is not None:
+                show([done[cell.stem] for cell in cells if cell.stem in done])
 
-    count()
-    with _shared(store, jobs) as networks:
-        rows = (
-            _run_here(rest, task, preset, folder, networks, advance_cell)
-            if jobs == 1
-            else _run_in_processes(rest, task, preset, folder, networks, jobs)
-        )
-        for cell, row in rows:
-            done[cell.stem] = row
-            count()
+        count()
+        here = jobs == 1 and where == "local"
+        with backend(where, jobs, scheduler), _shared(store, here) as networks:
+            rows = (
+                _run_here(rest, task, preset, folder, networks, advance_cell)
+                if here
+                else _run_in_processes(rest, task, preset, folder, networks, jobs, where != "local", scheduler is None)
+            )
+            for cell, row in rows:
+                done[cell.stem] = row
+                count()
     return [done[cell.stem] for cell in cells]
 
 
 @contextmanager
-def _shared(store: Store | None, jobs: int) -> Iterator[Store]:
+def _own(folder: Path) -> Iterator[None]:
+    """Have the folder for this process alone."""
+    make_folder(folder)
+    with locked(folder):
+        yield
+
+
+def _describe(folder: Path, cells: Sequence[Cell], task: GraphTask | NodeTask, preset: Preset) -> None:
+    """Write what was asked for last, and with what; each cell has its own settings, too."""
+    asked = [{"method": c.method.name, "settings": asdict(c.method), "trainings": c.eval_seeds} for c in cells]
+    facts = {
+        "dataset": task.name,
+        "source": task.source,
+        "preset": preset.name,
+        "model": cells[0].model,
+        "cells": asked,
+    }
+    describe(folder, facts)
+
+
+@contextmanager
+def _shared(store: Store | None, here: bool) -> Iterator[Store]:
     """A store that all processes see: what one keeps in memory, another does not have."""
-    if jobs == 1 or isinstance(store, FolderStore):
+    if here or isinstance(store, FolderStore):
         yield store or Store()
     else:
         with tempfile.TemporaryDirectory() as folder:
@@ -246,10 +277,18 @@ def _run_here(
 
 
 def _run_in_processes(
-    cells: Sequence[Cell], task: GraphTask | NodeTask, preset: Preset, folder: Path | None, store: Store, jobs: int
+    cells: Sequence[Cell],
+    task: GraphTask | NodeTask,
+    preset: Preset,
+    folder: Path | None,
+    store: Store,
+    jobs: int,
+    cluster: bool,
+    share_cores: bool,
 ) -> Iterator[tuple[Cell, Row]]:
-    threads = max(1, (os.cpu_count() or 1) // jobs)
-    pool = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    """In ``jobs`` processes, or in all that a cluster has; workers elsewhere keep the threads that they have there."""
+    threads = max(1, (os.cpu_count() or 1) // jobs) if share_cores else None
+    pool = Parallel(n_jobs=-1 if cluster else jobs, return_as="generator_unordered")
     needed = _whole_networks(cells, preset, parts=jobs)
     for _ in pool(delayed(_in_worker)(threads, one.train, task, store) for one in needed):
         pass  # all of them before the cells, so that no two cells train the same one
@@ -258,8 +297,9 @@ def _run_in_processes(
     yield from pool(delayed(_in_worker)(threads, _cell_and_row, c, task, preset, folder, store) for c in order)
 
 
-def _in_worker(threads: int, function: Callable[..., T], *arguments: Any) -> T:
-    torch.set_num_threads(threads)
+def _in_worker(threads: int | None, function: Callable[..., T], *arguments: Any) -> T:
+    if threads is not None:
+        torch.set_num_threads(threads)
     return function(*arguments)
 
 

@@ -9,8 +9,7 @@ from graphcondense.synthetic.condensed import (
     summary,
 )
 from graphcondense.synthetic.dense import DenseBatch, normalise_dense
-from graphcondense.synthetic.file import payload_bytes
-from graphcondense.synthetic.graphs import SyntheticGraphs
+from graphcondense.synthetic.graphs import SyntheticGraphs, pad_graphs, unpad_graphs
 from graphcondense.synthetic.nodes import DenseNodes, Discrete, FromFeatures, NodeStructure, NoStructure, SyntheticNodes
 from graphcondense.synthetic.structure import BernoulliStructure
 
@@ -30,6 +29,7 @@ __all__ = [
     "json_safe",
     "load_condensed",
     "normalise_dense",
-    "payload_bytes",
+    "pad_graphs",
     "summary",
+    "unpad_graphs",
 ]

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from graphcondense.errors import FileFormatError, InputError, MissingDataError, WouldOverwriteError
 from graphcondense.files import write_aside
-from graphcondense.graphs import GraphStore, pointers
+from graphcondense.graphs import GraphStore, pair_counts, pointers
 from graphcondense.metrics import METRICS
 
 FORMAT = 1
@@ -38,20 +38,6 @@ _INFO: dict[str, Callable[[Any], bool]] = {
         value is None or (isinstance(value, list) and len(value) == 2 and all(type(v) is int for v in value))
     ),
 }
-
-
-def pair_counts(num_nodes: Tensor, directed: bool) -> Tensor:
-    """Bits that the structure of each graph takes: all pairs when directed, else the upper triangle."""
-    return num_nodes * num_nodes if directed else num_nodes * (num_nodes - 1) // 2
-
-
-def payload_bytes(graphs: GraphStore) -> int:
-    """Bytes of the arrays that :func:`write` would store for ``graphs``, without the header.
-
-    Used for condensed and for real graphs alike, so that the two can be compared.
-    """
-    bits = int(pair_counts(graphs.num_nodes, graphs.directed).sum())
-    return (bits + 7) // 8 + graphs.x.numel() * 4 + graphs.y.numel() * 4 + len(graphs) * 4
 
 
 def pack_structure(graphs: GraphStore) -> Tensor:

@@ -1,0 +1,223 @@
+"""A dataset as a folder of shards: each process reads its own, and no process ever has all. Never a pickle."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from safetensors.torch import save as to_safetensors
+from torch import Tensor
+
+from graphcondense.distributed import World
+from graphcondense.errors import FileFormatError, InputError, WouldOverwriteError, check_count
+from graphcondense.files import write_aside, write_json
+from graphcondense.graphs import GraphStore, payload_bytes, pointers, repeat
+from graphcondense.parts import Part, class_sizes, deal
+from graphcondense.tasks import GraphTask, Split
+
+FORMAT = 1
+INDEX = "shards.json"
+_SPLITS = ("train", "val", "test")
+
+
+def split_task(task: GraphTask, shards: int) -> Iterable[GraphTask]:
+    """``task`` as so many smaller ones, each with its share of every class in all three splits."""
+    check_count("shards", shards)
+    dealt = {}
+    for name in _SPLITS:
+        index = getattr(task.split, name)
+        if len(index) < shards:
+            raise InputError(f"shards={shards} is more than the {len(index)} {name} graphs of {task.name}: use fewer")
+        dealt[name] = [index[part] for part in deal(task.graphs.y[index], task.num_classes, shards)]
+    if any(len(part) == 0 for parts in dealt.values() for part in parts):
+        raise InputError(f"shards={shards} leaves a shard without training, validation or test graphs: use fewer")
+    for number in range(shards):
+        yield replace(task, split=Split(*(dealt[name][number] for name in _SPLITS)))
+
+
+def write_shards(tasks: Iterable[GraphTask], folder: str | Path, *, force: bool = False) -> Path:
+    """Write a folder of shards, one a task; only one task need be in memory at a time.
+
+    Args:
+        tasks: parts of one dataset, with the same features, classes and metric; an iterator may make them as it goes.
+        folder: where; the index is written last, so that a folder with an index is whole.
+        force: overwrite what is there.
+
+    Returns:
+        The folder, to be given to ``load`` or to ``graphcondense condense``.
+    """
+    folder = Path(folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not force:
+        raise WouldOverwriteError(f"{folder} is not empty: choose another --out, or overwrite it with --force")
+    (folder / INDEX).unlink(missing_ok=True)
+    common: dict[str, Any] | None = None
+    shards = []
+    for number, task in enumerate(tasks):
+        own = _common(task)
+        if common is not None and own != common:
+            name = next(key for key in own if own[key] != common[key])
+            raise InputError(
+                f"shard {number} has {name}={own[name]!r}, the first one {common[name]!r}: not one dataset"
+            )
+        common = own
+        tensors = {f"{s}.{key}": value for s in _SPLITS for key, value in _arrays(getattr(task, s)).items()}
+        file = f"shard-{number:05d}.safetensors"
+        write_aside(folder / file, to_safetensors(tensors))
+        shards.append(
+            {
+                "file": file,
+                "graphs": {s: len(getattr(task, s)) for s in _SPLITS},
+                "nodes": sum(int(getattr(task, s).num_nodes.sum()) for s in _SPLITS),
+                "train_sizes": class_sizes(task.train, task.num_classes),
+                "train_bytes": payload_bytes(task.train),
+            }
+        )
+    if common is None:
+        raise InputError("tasks is empty: give at least one")
+    write_json(folder / INDEX, {"format": FORMAT, **common, "shards": shards})
+    return folder
+
+
+def _common(task: GraphTask) -> dict[str, Any]:
+    """What all shards must agree on."""
+    return {
+        "name": task.name,
+        "num_features": task.num_features,
+        "num_classes": task.num_classes,
+        "metric": task.metric,
+        "class_names": list(task.class_names),
+        "position_features": None if task.position_features is None else list(task.position_features),
+        "directed": task.graphs.directed,
+    }
+
+
+def _arrays(graphs: GraphStore) -> dict[str, Tensor]:
+    shift = repeat(graphs.node_ptr[:-1], graphs.edge_ptr.diff())
+    return {
+        "x": graphs.x.contiguous(),
+        "edges": (graphs.edge_index - shift).int().contiguous(),  # counted within each graph
+        "num_nodes": graphs.num_nodes.int(),
+        "num_edges": graphs.edge_ptr.diff().int(),
+        "y": graphs.y.int(),
+    }
+
+
+@dataclass(frozen=True)
+class ShardFolder:
+    """A folder of shards by its index."""
+
+    folder: Path
+    index: dict[str, Any]
+
+    @staticmethod
+    def find(folder: Path) -> ShardFolder | None:
+        """The folder, if it is one of shards."""
+        path = folder / INDEX
+        if not path.is_file():
+            return None
+        try:
+            index = json.loads(path.read_text(encoding="utf-8"))
+            if index["format"] != FORMAT:
+                raise FileFormatError(f"{path} has format {index['format']!r}, this version reads {FORMAT}: update it")
+            assert index["shards"] and {"name", "num_classes", "metric", "directed"} <= set(index)
+        except (OSError, ValueError, KeyError, TypeError, AssertionError) as error:
+            if isinstance(error, FileFormatError):
+                raise
+            raise FileFormatError(f"{path} is damaged: write the shards again") from None
+        return ShardFolder(folder, index)
+
+    def load(self, numbers: Sequence[int] | None = None) -> GraphTask:
+        """Some shards as one task; all of them without ``numbers``."""
+        chosen = [self.index["shards"][n] for n in (range(len(self.index["shards"])) if numbers is None else numbers)]
+        read = [self._read(self.folder / shard["file"]) for shard in chosen]
+        stores = [_joined([part[name] for part in read]) for name in _SPLITS]
+        counts = [len(store) for store in stores]
+        ends = torch.arange(sum(counts)).split(counts)
+        position = self.index["position_features"]
+        return GraphTask(
+            self.index["name"],
+            _joined(stores),
+            Split(*ends),
+            self.index["num_classes"],
+            self.index["metric"],
+            tuple(self.index["class_names"]),
+            position_features=None if position is None else (int(position[0]), int(position[1])),
+            source=str(self.folder.absolute()),
+        )
+
+    def load_part(self, world: World, same_batch: bool) -> GraphTask:
+        """This process's shards as a task that knows of the others'."""
+        shards = self.index["shards"]
+        if len(shards) < world.size:
+            raise InputError(
+                f"{self.folder} has {len(shards)} shards for {world.size} ranks: start fewer, or shard anew"
+            )
+        owners = [torch.arange(len(shards)).tensor_split(world.size)[rank].tolist() for rank in range(world.size)]
+        sizes = []
+        for own in owners:
+            per_class = []
+            for label in range(self.index["num_classes"]):
+                total: dict[int, int] = {}
+                for number in own:
+                    for nodes, count in shards[number]["train_sizes"][label].items():
+                        total[int(nodes)] = total.get(int(nodes), 0) + count
+                per_class.append(total)
+            sizes.append(per_class)
+        graphs = sum(sum(shard["graphs"].values()) for shard in shards)
+        mean = sum(shard["nodes"] for shard in shards) / graphs
+        part = Part(world, sizes, mean, sum(shard["train_bytes"] for shard in shards), same_batch)
+        return replace(self.load(owners[world.rank]), part=part)
+
+    def _read(self, path: Path) -> dict[str, GraphStore]:
+        try:
+            tensors = load_file(path)
+            return {name: self._store(tensors, name) for name in _SPLITS}
+        except (SafetensorError, OSError, KeyError, RuntimeError, AssertionError) as error:
+            raise FileFormatError(f"{path} is missing or damaged: write the shards again ({error})") from None
+
+    def _store(self, tensors: dict[str, Tensor], name: str) -> GraphStore:
+        x, edges, y = (tensors[f"{name}.{key}"] for key in ("x", "edges", "y"))
+        num_nodes, num_edges = (tensors[f"{name}.{key}"].long() for key in ("num_nodes", "num_edges"))
+        assert x.shape == (int(num_nodes.sum()), self.index["num_features"]), "features and node counts disagree"
+        assert edges.shape == (2, int(num_edges.sum())) and len(y) == len(num_nodes) == len(num_edges), "edges"
+        owners = repeat(num_nodes, num_edges)
+        assert not edges.numel() or bool(((edges >= 0) & (edges < owners)).all()), "an edge leaves its graph"
+        assert not len(y) or 0 <= int(y.min()) <= int(y.max()) < self.index["num_classes"], "a label is no class"
+        node_ptr = pointers(num_nodes)
+        shifted = edges.long() + repeat(node_ptr[:-1], num_edges)
+        return GraphStore(x, shifted, node_ptr, pointers(num_edges), y.long(), self.index["directed"])
+
+
+def _joined(stores: Sequence[GraphStore]) -> GraphStore:
+    starts = pointers(torch.tensor([len(store.x) for store in stores]))
+    return GraphStore(
+        torch.cat([store.x for store in stores]),
+        torch.cat([store.edge_index + int(start) for store, start in zip(stores, starts, strict=False)], dim=1),
+        pointers(torch.cat([store.num_nodes for store in stores])),
+        pointers(torch.cat([store.edge_ptr.diff() for store in stores])),
+        torch.cat([store.y for store in stores]),
+        stores[0].directed,
+    )
+
+
+def own_part(task: GraphTask, world: World, same_batch: bool = True) -> GraphTask:
+    """``task`` with this process's share of the training graphs, where every process has loaded all of it.
+
+    Args:
+        task: the whole.
+        world: the processes.
+        same_batch: see :class:`graphcondense.parts.Part`.
+    """
+    dealt = deal(task.train.y, task.num_classes, world.size)
+    if min(len(part) for part in dealt) == 0:
+        raise InputError(f"{world.size} ranks are too many for the {len(task.train)} training graphs of {task.name}")
+    sizes = [class_sizes(task.train.subset(part), task.num_classes) for part in dealt]
+    part = Part(world, sizes, task.mean_nodes, payload_bytes(task.train), same_batch)
+    own = task.split.train[dealt[world.rank]]
+    return replace(task, split=Split(own, task.split.val, task.split.test), part=part)
