@@ -241,6 +241,22 @@ def test_the_embedded_dataset_is_used_where_none_is_named() -> None:
     assert Path(made["file"]) == Path("runs/digits-random-1-0/condensed.safetensors")
 
 
+@pytest.mark.usefixtures("small")
+def test_a_run_goes_out_to_every_form_and_comes_back(tiny: str) -> None:
+    made = run_json("condense", tiny, "-n", 2, "--method", "random", "--out", "run")
+    for form, target in (("pyg", "a.pt"), ("networkx", "a.json"), ("graphml", "ml"), ("csv", "tables")):
+        told = run_json("export", "run", "--format", form, "--out", target)
+        assert (told["format"], told["graphs"], told["nodes"]) == (form, 4, made["nodes"])
+        assert told["bytes"] == sum(Path(file).stat().st_size for file in told["files"])
+        assert run_json("import", target, "--out", f"{form}.safetensors")["bytes"] == made["bytes"]
+        assert Path(f"{form}.safetensors").read_bytes() == Path("run/condensed.safetensors").read_bytes()
+        assert "--force" in run_error("export", "run", "--format", form, "--out", target)
+    assert "4 graphs" in run("export", "run", "--out", "b.pt").stdout
+    assert "imported" in run("import", "b.pt", "--out", "b.safetensors").stdout
+    assert "did you mean 'pyg'" in run_error("export", "run", "--format", "pygg", "--out", "c.pt")
+    assert "is not there" in run_error("import", "nowhere", "--out", "c.safetensors")
+
+
 def test_datasets_says_what_is_at_hand(tmp_path: Path, tiny: str) -> None:
     before = run_json("datasets")
     assert before["data_root"] == str(tmp_path / "data")

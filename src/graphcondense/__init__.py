@@ -6,6 +6,7 @@ from graphcondense.datasets import ego_graphs, graph_task, load, node_task, resp
 from graphcondense.errors import GraphcondenseError, InputError
 from graphcondense.evaluation import Protocol, Scores, evaluate_nodes, pooled
 from graphcondense.evaluation import evaluate_any as evaluate
+from graphcondense.export import export, import_graphs, to_networkx
 from graphcondense.methods import (
     DCG,
     DosCond,
@@ -24,7 +25,7 @@ from graphcondense.methods import (
 )
 from graphcondense.models import NetworkConfig
 from graphcondense.presets import preset
-from graphcondense.synthetic import CondensedDataset, CondensedGraph, load_condensed
+from graphcondense.synthetic import CondensedDataset, CondensedGraph, CondensedInMemory, load_condensed
 from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import Recipe
 
@@ -33,6 +34,7 @@ __all__ = [
     "DCG",
     "CondensedDataset",
     "CondensedGraph",
+    "CondensedInMemory",
     "DosCond",
     "DosCondBi",
     "GCond",
@@ -57,11 +59,14 @@ __all__ = [
     "ego_graphs",
     "evaluate",
     "evaluate_nodes",
+    "export",
     "graph_task",
+    "import_graphs",
     "load",
     "load_condensed",
     "node_task",
     "pooled",
     "preset",
     "resplit",
+    "to_networkx",
 ]

@@ -12,12 +12,14 @@ from graphcondense.synthetic.dense import DenseBatch, normalise_dense
 from graphcondense.synthetic.file import payload_bytes
 from graphcondense.synthetic.graphs import SyntheticGraphs
 from graphcondense.synthetic.nodes import DenseNodes, Discrete, FromFeatures, NodeStructure, NoStructure, SyntheticNodes
+from graphcondense.synthetic.pyg import CondensedInMemory
 from graphcondense.synthetic.structure import BernoulliStructure
 
 __all__ = [
     "BernoulliStructure",
     "CondensedDataset",
     "CondensedGraph",
+    "CondensedInMemory",
     "DenseBatch",
     "DenseNodes",
     "Discrete",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from torch_geometric.data import Data
 from graphcondense.errors import FileFormatError
 from graphcondense.graphs import GraphStore, pointers
 from graphcondense.synthetic import file
+from graphcondense.synthetic.pyg import CondensedInMemory
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +61,10 @@ class CondensedDataset:
     def to_pyg(self) -> list[Data]:
         """The graphs as PyG objects, ready for a ``DataLoader``."""
         return self.graphs.to_pyg()
+
+    def to_pyg_dataset(self, transform: Callable[[Data], Any] | None = None) -> CondensedInMemory:
+        """The graphs as a PyG ``InMemoryDataset``; ``transform`` is called with each graph that is taken out."""
+        return CondensedInMemory(self.to_pyg(), self.num_classes, self.info.get("dataset", "condensed"), transform)
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write one ``.safetensors`` file; the same graphs and info always give the same bytes."""
@@ -142,6 +148,10 @@ class CondensedGraph:
             data.edge_weight = self.weights.clone()
         data.train_mask = torch.ones(len(self), dtype=torch.bool)
         return data
+
+    def to_pyg_dataset(self, transform: Callable[[Data], Any] | None = None) -> CondensedInMemory:
+        """The graph as a PyG ``InMemoryDataset`` of one, as PyG's own node datasets are."""
+        return CondensedInMemory([self.to_pyg()], self.num_classes, self.info.get("dataset", "condensed"), transform)
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write one ``.safetensors`` file; the same graph and info always give the same bytes."""
