@@ -257,6 +257,24 @@ def test_a_run_goes_out_to_every_form_and_comes_back(tiny: str) -> None:
     assert "is not there" in run_error("import", "nowhere", "--out", "c.safetensors")
 
 
+@pytest.mark.usefixtures("small")
+def test_features_are_snapped_and_judged_before_and_after(tiny: str) -> None:
+    made = run_json("condense", tiny, "-n", 2, "--out", "run", "--snap")
+    file = Path(made["snapped"]["file"])
+    assert file == Path("run/snapped.safetensors") and file.stat().st_size == made["snapped"]["bytes"]
+    told = run_json("snap", "run/condensed.safetensors", "--seeds", 2, "--force")
+    assert told["bytes"] == made["snapped"]["bytes"] and told["bytes_before"] == made["bytes"]
+    assert len(told["before"]["per_seed"]) == len(told["after"]["per_seed"]) == 2
+    assert told["after"]["per_seed"] == run_json("evaluate", file, "--seeds", 2)["per_seed"]
+    assert Path("run/condensed.scores.json").is_file() and Path("run/snapped.scores.json").is_file()
+    assert "--force" in run_error("snap", "run")
+    assert "after" in run("snap", "run", "--seeds", 1, "--force").stdout
+    run_json("condense", tiny, "-n", 2, "--out", "run", "--force")
+    assert not file.exists()
+    assert "digits are not categories" in run_error("condense", "digits", "-n", 1, "--snap", "--out", "no")
+    assert not Path("no").exists()
+
+
 def test_datasets_says_what_is_at_hand(tmp_path: Path, tiny: str) -> None:
     before = run_json("datasets")
     assert before["data_root"] == str(tmp_path / "data")

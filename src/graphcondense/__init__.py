@@ -25,7 +25,7 @@ from graphcondense.methods import (
 )
 from graphcondense.models import NetworkConfig
 from graphcondense.presets import preset
-from graphcondense.synthetic import CondensedDataset, CondensedGraph, CondensedInMemory, load_condensed
+from graphcondense.synthetic import CondensedDataset, CondensedGraph, CondensedInMemory, load_condensed, snap
 from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import Recipe
 
@@ -68,5 +68,6 @@ __all__ = [
     "pooled",
     "preset",
     "resplit",
+    "snap",
     "to_networkx",
 ]

@@ -5,6 +5,7 @@ import importlib.util
 import json
 import pickle
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from torch_geometric.utils import from_networkx
 from graphcondense.errors import FileFormatError, GraphcondenseError, InputError, MissingDataError, WouldOverwriteError
 from graphcondense.export import FORMATS, export, import_graphs, to_dgl, to_networkx
 from graphcondense.graphs import GraphStore
-from graphcondense.synthetic import CondensedDataset, CondensedGraph, CondensedInMemory
+from graphcondense.synthetic import Categories, CondensedDataset, CondensedGraph, CondensedInMemory
 from tests.made_up import random_nodes, random_store
 
 HAS_DGL = importlib.util.find_spec("dgl") is not None
@@ -43,7 +44,14 @@ def nodes(weighted: bool) -> CondensedGraph:
     return CondensedGraph(**{**vars(made), "info": {"dataset": "toy nodes"}})
 
 
+def snapped() -> CondensedDataset:
+    categories = Categories(3, True, ((0, 1, 2),))
+    made = graphs()
+    return replace(made, graphs=replace(made.graphs, x=categories.snap(made.graphs.x)), categories=categories)
+
+
 CASES = {
+    "snapped": snapped,
     "plain": lambda: graphs(),
     "directed": lambda: graphs(directed=True),
     "soft": lambda: graphs(soft=True),

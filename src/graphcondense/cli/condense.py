@@ -28,6 +28,8 @@ from graphcondense.presets import preset as find_preset
 from graphcondense.report.tables import bytes_text, facts_table, seconds_text
 from graphcondense.runs.condense import check_folder, condense_with, make_folder, trained_networks, write_run
 from graphcondense.runs.progress import ProgressCallback, progress_bar
+from graphcondense.synthetic import check_categories
+from graphcondense.synthetic import snap as snap_features
 from graphcondense.tasks import GraphTask, NodeTask
 
 
@@ -65,6 +67,9 @@ def condense(
     model: Annotated[str | None, typer.Option(help=f"Network to match with: {', '.join(KINDS)}.")] = None,
     graph_nodes: Annotated[int | None, typer.Option(help="Nodes of a synthetic graph; else the preset's.")] = None,
     settings: Settings = None,
+    snap: Annotated[
+        bool, typer.Option("--snap", help="Also a file whose features are the nearest categories, e.g. atoms.")
+    ] = False,
     out_folder: Annotated[Path | None, typer.Option("--out", help="Run folder to write.")] = None,
     force: Force = False,
     threads: Threads = None,
@@ -88,11 +93,13 @@ def condense(
     size = condenser.size if ratio is None else ratio
     folder = out_folder or Path("runs") / f"{task.name}-{method}-{size}-{seed}"
     condenser.check(task)
+    if snap:
+        check_categories(task)
     check_folder(folder, force=force)
     make_folder(folder)
     with progress_bar(f"condensing {task.name}") as advance:
         condensed, seconds = condense_with(condenser, task, chosen, [ProgressCallback(advance)], trained_networks())
-    result = write_run(folder, condensed, seconds)
+    result = write_run(folder, condensed, seconds, snap_features(condensed, task) if snap else None)
     if as_json:
         print_json(result)
         return
@@ -102,6 +109,7 @@ def condense(
         ("into", f"{result['graphs']} graphs, {result['nodes']} nodes, {result['edges']} edges"),
         ("file", result["file"]),
         ("bytes", f"{bytes_text(result['bytes'])} ({share:.1%} of the original)"),
+        *([("snapped", f"{result['snapped']['file']}, {bytes_text(result['snapped']['bytes'])}")] if snap else []),
         *ratio_facts(condensed),
         ("time", seconds_text(seconds)),
         ("next", f"graphcondense evaluate {shlex.quote(str(folder))}"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from torch_geometric.data import Data
 
 from graphcondense.errors import FileFormatError, WouldOverwriteError
 from graphcondense.graphs import GraphStore
-from graphcondense.synthetic import CondensedDataset, CondensedGraph, load_condensed
+from graphcondense.synthetic import Categories, CondensedDataset, CondensedGraph, load_condensed
 
 VERSION = 1
 
@@ -29,6 +30,7 @@ def parts_of(condensed: CondensedDataset | CondensedGraph) -> tuple[list[Data], 
         "num_classes": condensed.num_classes,
         "metric": condensed.metric,
         "info": condensed.info,
+        "categories": None if condensed.categories is None else condensed.categories.to_dict(),
     }
     if isinstance(condensed, CondensedDataset):
         return condensed.to_pyg(), facts
@@ -42,6 +44,7 @@ def joined(graphs: Sequence[Data], facts: dict[str, Any]) -> CondensedDataset | 
     if facts.get("graphcondense_export") != VERSION:
         raise ValueError(f"its version is {facts.get('graphcondense_export')!r}; this program reads {VERSION}")
     sorted_graphs = [_sorted(graph) for graph in graphs]
+    categories = None if facts["categories"] is None else Categories.from_dict(facts["categories"])
     condensed: CondensedDataset | CondensedGraph
     if facts["task"] == "node":
         (graph,) = sorted_graphs
@@ -59,6 +62,7 @@ def joined(graphs: Sequence[Data], facts: dict[str, Any]) -> CondensedDataset | 
     else:
         store = GraphStore.from_data_list(sorted_graphs, bool(facts["directed"]))
         condensed = CondensedDataset(store, facts["num_classes"], facts["metric"], facts["info"])
+    condensed = replace(condensed, categories=categories)
     with tempfile.TemporaryDirectory() as folder:
         return load_condensed(condensed.save(Path(folder) / "imported.safetensors"))
 

@@ -20,6 +20,7 @@ from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import FolderStore, Store
 
 CONDENSED = "condensed.safetensors"
+SNAPPED = "snapped.safetensors"
 
 
 def trained_networks() -> FolderStore:
@@ -74,8 +75,13 @@ def make_folder(folder: Path) -> None:
         raise InputError(f"--out {folder} cannot be written to: {error.strerror}; choose another") from None
 
 
-def write_run(folder: Path, condensed: CondensedDataset | CondensedGraph, seconds: float) -> dict[str, Any]:
-    """Write the condensed file, its history and what was measured; returns the latter."""
+def write_run(
+    folder: Path,
+    condensed: CondensedDataset | CondensedGraph,
+    seconds: float,
+    snapped: CondensedDataset | CondensedGraph | None = None,
+) -> dict[str, Any]:
+    """Write the condensed file (and the snapped one), its history and what was measured; returns the latter."""
     file = condensed.save(folder / CONDENSED, force=True)
     lines = "".join(json.dumps({"iteration": i} | record) + "\n" for i, record in enumerate(condensed.history, start=1))
     write_aside(folder / "history.jsonl", lines.encode())
@@ -91,6 +97,10 @@ def write_run(folder: Path, condensed: CondensedDataset | CondensedGraph, second
         "original_bytes": condensed.info["original_bytes"],
         "settings": condensed.info["settings"],
     }
+    (folder / SNAPPED).unlink(missing_ok=True)  # of a run that was here before
+    if snapped is not None:
+        file = snapped.save(folder / SNAPPED, force=True)
+        result["snapped"] = {"file": str(file), "bytes": snapped.num_bytes}
     write_json(folder / "result.json", result)
     return result
 

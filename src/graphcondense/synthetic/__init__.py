@@ -1,5 +1,6 @@
 """The learned side: Bernoulli structure, synthetic graphs, and the condensed result with its file."""
 
+from graphcondense.synthetic.categories import Categories
 from graphcondense.synthetic.condensed import (
     CondensedDataset,
     CondensedGraph,
@@ -13,10 +14,12 @@ from graphcondense.synthetic.file import payload_bytes
 from graphcondense.synthetic.graphs import SyntheticGraphs
 from graphcondense.synthetic.nodes import DenseNodes, Discrete, FromFeatures, NodeStructure, NoStructure, SyntheticNodes
 from graphcondense.synthetic.pyg import CondensedInMemory
+from graphcondense.synthetic.snapping import check_categories, snap
 from graphcondense.synthetic.structure import BernoulliStructure
 
 __all__ = [
     "BernoulliStructure",
+    "Categories",
     "CondensedDataset",
     "CondensedGraph",
     "CondensedInMemory",
@@ -28,10 +31,12 @@ __all__ = [
     "NodeStructure",
     "SyntheticGraphs",
     "SyntheticNodes",
+    "check_categories",
     "density",
     "json_safe",
     "load_condensed",
     "normalise_dense",
     "payload_bytes",
+    "snap",
     "summary",
 ]
