@@ -275,6 +275,31 @@ def test_features_are_snapped_and_judged_before_and_after(tiny: str) -> None:
     assert not Path("no").exists()
 
 
+@pytest.mark.usefixtures("small")
+def test_a_report_is_one_page(tiny: str, tmp_path: Path) -> None:
+    run_json("condense", tiny, "-n", 2, "--out", "run", "--snap")
+    told = run_json("report", "run", "--seeds", 2, "--random")
+    page = Path(told["file"])
+    assert page == Path("run/report.html") and page.stat().st_size == told["bytes"]
+    assert "random instead" in page.read_text() and "nearest real" in page.read_text()
+    assert (
+        run_json("evaluate", "run", "--seeds", 2)["per_seed"]
+        == json.loads(Path("run/condensed.scores.json").read_text())["scores"]["gcn"]["per_seed"]
+    )
+    assert "--force" in run_error("report", "run")
+    run_json(
+        "compare", tiny, "-n", 2, "--methods", "whole,random", "--condense-seeds", 1, "--eval-seeds", 1, "--out", "c"
+    )
+    assert "whole set</span>" in Path(run_json("report", "run", "--compare", "c", "--force")["file"]).read_text()
+    assert "2 methods compared" in Path(run_json("report", "c")["file"]).read_text()
+    assert "holds no comparison" in run_error("report", "run", "--compare", "run", "--force")
+    assert "holds neither" in run_error("report", ".")
+    (tmp_path / "tiny").rename(tmp_path / "gone")
+    without = run("report", "run", "--out", "b.html")
+    assert without.exit_code == 0 and "without the real data" in without.stderr
+    assert "left out" in without.stderr and "b.html" in without.stdout
+
+
 def test_datasets_says_what_is_at_hand(tmp_path: Path, tiny: str) -> None:
     before = run_json("datasets")
     assert before["data_root"] == str(tmp_path / "data")

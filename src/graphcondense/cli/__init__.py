@@ -12,7 +12,18 @@ import typer
 from graphcondense import __version__
 from graphcondense.cli.console import app, say
 
-COMMANDS = ("datasets", "condense", "evaluate", "compare", "reproduce", "snap", "inspect", "export", "quickstart")
+COMMANDS = (
+    "datasets",
+    "condense",
+    "evaluate",
+    "compare",
+    "reproduce",
+    "report",
+    "snap",
+    "inspect",
+    "export",
+    "quickstart",
+)
 for _name in COMMANDS:  # in the order of the help
     import_module(f"graphcondense.cli.{_name}")
 
