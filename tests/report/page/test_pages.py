@@ -133,6 +133,11 @@ def test_a_comparison_has_a_page(tmp_path: Path) -> None:
     check(html)
     assert all(row["method"] in html for row in rows)
     assert "--methods whole,random,doscond" in html and "graphcondense compare /data/toy" in html
+    assert "--set" not in html
+    cell = json.loads((tmp_path / "doscond-10-0.json").read_text())
+    cell["info"] |= {"method": "doscond", "dataset": "toy", "settings": {"graphs_per_class": 10, "iterations": 5}}
+    (tmp_path / "doscond-10-0.json").write_text(json.dumps(cell | {"model": "gin"}))
+    assert "--model gin --set iterations=5 --out" in comparison_page(tmp_path)
     (tmp_path / "table.json").unlink()
     by_method = [
         sorted(found, key=lambda row: (row["method"], row["bytes"], row["mean"]))

@@ -13,7 +13,7 @@ from graphcondense.metrics import METRIC_TITLES
 from graphcondense.report.charts import Curve
 from graphcondense.report.comparison import comparison_sheet
 from graphcondense.report.page.figures import Figure, lines, strips
-from graphcondense.report.page.folder import read_object
+from graphcondense.report.page.folder import changes_of, read_object
 from graphcondense.report.page.render import render
 from graphcondense.report.tables import score_text
 from graphcondense.runs.grid import table_rows
@@ -30,8 +30,7 @@ def known_rows(folder: Path) -> list[Row]:
         if stored:
             comparison_sheet(stored["rows"])
             return list(stored["rows"])
-        cells = [read_object(path) for path in sorted(folder.glob("*.json"))]
-        found = [cell for cell in cells if {"method", "evaluation", "info", "condense_seconds"} <= set(cell)]
+        found = _cells(folder)
         return table_rows(found) if found else []
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError):
         raise FileFormatError(f"{folder} holds no comparison that can be read: make it again") from None
@@ -114,17 +113,22 @@ def _command(folder: Path, rows: Sequence[Row], methods: Sequence[str], preset: 
     option = "--nodes" if "nodes" in rows[0] else "-n"
     condensations = max(row["condensations"] for row in rows)
     trainings = max(row["runs"] // row["condensations"] for row in rows)
-    words = ["graphcondense compare", shlex.quote(_source(folder) or rows[0]["dataset"])]
+    infos = [cell["info"] for cell in _cells(folder)]
+    source = next((str(info["source"]) for info in infos if info.get("source")), str(rows[0]["dataset"]))
+    words = ["graphcondense compare", shlex.quote(source)]
     words += [f"{option} {','.join(map(str, sizes))}"] if sizes else []
     words += [f"--methods {','.join(methods)}", f"--preset {preset}"]
-    words += [f"--condense-seeds {condensations}", f"--eval-seeds {trainings}", f"--out {shlex.quote(str(folder))}"]
-    return " ".join(words)
+    words += [f"--condense-seeds {condensations}", f"--eval-seeds {trainings}"]
+    judges = [f"--model {shlex.quote(str(cell['model']))}" for cell in _cells(folder) if cell.get("model")]
+    changes = [word for info in infos for word in changes_of(info) if word.startswith("--set")]
+    return " ".join([*words, *dict.fromkeys([*judges, *changes]), f"--out {shlex.quote(str(folder))}"])
 
 
-def _source(folder: Path) -> str:
-    """What a finished cell says of where its dataset is."""
-    for path in sorted(folder.glob("*.json")):
-        info = read_object(path).get("info")
-        if isinstance(info, dict) and isinstance(info.get("source"), str):
-            return str(info["source"])
-    return ""
+def _cells(folder: Path) -> list[Row]:
+    """The finished cells."""
+    found = [read_object(path) for path in sorted(folder.glob("*.json"))]
+    return [
+        cell
+        for cell in found
+        if {"method", "evaluation", "condense_seconds"} <= set(cell) and isinstance(cell.get("info"), dict)
+    ]

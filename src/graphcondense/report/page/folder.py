@@ -114,14 +114,14 @@ def command_of(info: dict[str, Any], folder: str) -> str:
         size = {"graphs_per_class": settings.get("graphs_per_class")}
         words.append(f"-n {size['graphs_per_class']}")
     words += [f"--method {info['method']}", f"--preset {preset}", f"--seed {settings.get('seed', 0)}"]
-    words += [f"--set {shlex.quote(f'{name}={text}')}" for name, text in _changes(info, settings, preset, node, size)]
-    return " ".join([*words, f"--out {folder}"])
+    return " ".join([*words, *changes_of(info), f"--out {folder}"])
 
 
-def _changes(
-    info: dict[str, Any], settings: dict[str, Any], preset: str, node: bool, size: dict[str, Any]
-) -> list[tuple[str, str]]:
-    """Plain settings that are not the preset's."""
+def changes_of(info: dict[str, Any]) -> list[str]:
+    """Options for what is not as in the preset: ``--model`` and ``--set``."""
+    settings, preset, node = dict(info.get("settings", {})), str(info.get("preset", "default")), "inductive" in info
+    sizes = ("nodes", "ratio") if node else ("graphs_per_class",)
+    size = {name: settings.get(name) for name in sizes}
     if preset not in PRESETS:
         return []
     try:
@@ -130,8 +130,11 @@ def _changes(
         return []
     usual = json_safe(asdict(method))
     plain = (bool, int, float, str)
-    return [
-        (name, json.dumps(value) if not isinstance(value, str) else value)
-        for name, value in settings.items()
-        if name not in ("seed", *size) and isinstance(value, plain) and usual.get(name) != value
-    ]
+    own, network = settings.get("network"), usual.get("network")
+    kind = own.get("kind") if isinstance(own, dict) and isinstance(network, dict) else None
+    words = [] if kind is None or network is None or kind == network.get("kind") else [f"--model {shlex.quote(kind)}"]
+    for name, value in settings.items():
+        if name not in ("seed", *size) and isinstance(value, plain) and usual.get(name) != value:
+            text = value if isinstance(value, str) else json.dumps(value)
+            words.append(f"--set {shlex.quote(f'{name}={text}')}")
+    return words
