@@ -59,7 +59,7 @@ def learn(task: GraphTask, kind: str, per_class: int, epochs: int, iterations: i
     """Accuracy on the digits seen so far, after each step."""
     torch.manual_seed(seed)
     net = Net(task.num_features, task.num_classes)
-    optimiser = torch.optim.Adam(net.parameters(), 0.005)
+    optimiser = torch.optim.Adam(net.parameters(), 0.01)
     train, test = task.train.to_pyg(), task.test.to_pyg()
     memory: list[Data] = []
     scores = []
@@ -84,7 +84,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     """All three memories, several seeds."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--per-class", type=int, default=3)
-    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--iterations", type=int, default=100)
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args(arguments)

@@ -11,10 +11,21 @@ import pytest
 from typer.main import get_command
 
 from graphcondense.cli import app
+from graphcondense.evaluation import Protocol
+from graphcondense.models import NetworkConfig
+from graphcondense.training import Recipe
 from tests.made_up import toy_task
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trainings of five epochs: whether the code runs, not what it scores, is asked here."""
+    protocol = Protocol(NetworkConfig(hidden=8, layers=2), Recipe(epochs=5))
+    for place in ("evaluation.protocol", "evaluation.look", "report.page.run"):
+        monkeypatch.setattr(f"graphcondense.{place}.own_protocol", lambda graphs: protocol)
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -56,7 +67,7 @@ def example(name: str) -> dict[str, Any]:
 
 
 def test_the_architecture_search_ranks(capsys: pytest.CaptureFixture[str]) -> None:
-    small = ["--iterations", "1", "--epochs", "1", "--widths", "4", "--depths", "1"]
+    small = ["--iterations", "1", "--epochs", "1", "--small-epochs", "2", "--widths", "4", "--depths", "1"]
     result = example("architecture_search")["main"](small)
     assert [row["kind"] for row in result["rows"]] == ["gcn", "gin", "sage", "mlp"]
     assert -1 <= result["spearman"] <= 1 and json.loads(capsys.readouterr().out) == result
