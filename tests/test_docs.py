@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trainings of five epochs: whether the code runs, not what it scores, is asked here."""
     protocol = Protocol(NetworkConfig(hidden=8, layers=2), Recipe(epochs=5))
     for place in ("evaluation.protocol", "evaluation.look", "report.page.run"):
-        monkeypatch.setattr(f"graphcondense.{place}.own_protocol", lambda graphs: protocol)
+        monkeypatch.setattr(import_module(f"graphcondense.{place}"), "own_protocol", lambda graphs: protocol)
 
 
 def blocks(page: Path, language: str) -> list[str]:
