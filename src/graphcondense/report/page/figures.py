@@ -98,7 +98,7 @@ class Axis:
         step_size = next(factor * unit for factor in (1, 2, 5, 10) if factor * unit >= rough * 0.999)
         first = math.ceil(self.low / step_size - 1e-9)
         last = math.floor(self.high / step_size + 1e-9)
-        return [round(place * step_size, 12) for place in range(first, last + 1)]
+        return [round(float(place * step_size), 12) for place in range(first, last + 1)]
 
 
 def lines(
