@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data/TUDataset),)
 export GRAPHCONDENSE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help install quickstart test lint types format bench scaling reproduce results clean
+.PHONY: help install quickstart test lint types format bench scaling reproduce results docs clean
 
 help:
 	@echo "make quickstart   install, then condense hand-written digits and print how good the result is"
@@ -19,6 +19,7 @@ help:
 	@echo "make scaling      measure 1 and 2 ranks beside each other (a quarter of an hour on two idle cores)"
 	@echo "make reproduce    run the paper's tables and figures again (a day; continues where it stopped)"
 	@echo "make results      write docs/results.md and docs/performance.md from the stored results"
+	@echo "make docs         build the documentation into site/, warnings are errors"
 	@echo "make clean        remove the environment and all caches"
 
 install: $(STAMP)
@@ -64,5 +65,8 @@ results: $(STAMP)
 	$(BIN)/python benchmarks/results_page.py
 	$(BIN)/python benchmarks/bench.py render
 
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .coverage build src/*.egg-info
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .coverage build site src/*.egg-info

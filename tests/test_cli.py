@@ -242,6 +242,65 @@ def test_the_embedded_dataset_is_used_where_none_is_named() -> None:
     assert Path(made["file"]) == Path("runs/digits-random-1-0/condensed.safetensors")
 
 
+@pytest.mark.usefixtures("small")
+def test_a_run_goes_out_to_every_form_and_comes_back(tiny: str) -> None:
+    made = run_json("condense", tiny, "-n", 2, "--method", "random", "--out", "run")
+    for form, target in (("pyg", "a.pt"), ("networkx", "a.json"), ("graphml", "ml"), ("csv", "tables")):
+        told = run_json("export", "run", "--format", form, "--out", target)
+        assert (told["format"], told["graphs"], told["nodes"]) == (form, 4, made["nodes"])
+        assert told["bytes"] == sum(Path(file).stat().st_size for file in told["files"])
+        assert run_json("import", target, "--out", f"{form}.safetensors")["bytes"] == made["bytes"]
+        assert Path(f"{form}.safetensors").read_bytes() == Path("run/condensed.safetensors").read_bytes()
+        assert "--force" in run_error("export", "run", "--format", form, "--out", target)
+    assert "4 graphs" in run("export", "run", "--out", "b.pt").stdout
+    assert "imported" in run("import", "b.pt", "--out", "b.safetensors").stdout
+    assert "did you mean 'pyg'" in run_error("export", "run", "--format", "pygg", "--out", "c.pt")
+    assert "is not there" in run_error("import", "nowhere", "--out", "c.safetensors")
+
+
+@pytest.mark.usefixtures("small")
+def test_features_are_snapped_and_judged_before_and_after(tiny: str) -> None:
+    made = run_json("condense", tiny, "-n", 2, "--out", "run", "--snap")
+    file = Path(made["snapped"]["file"])
+    assert file == Path("run/snapped.safetensors") and file.stat().st_size == made["snapped"]["bytes"]
+    told = run_json("snap", "run/condensed.safetensors", "--seeds", 2, "--force")
+    assert told["bytes"] == made["snapped"]["bytes"] and told["bytes_before"] == made["bytes"]
+    assert len(told["before"]["per_seed"]) == len(told["after"]["per_seed"]) == 2
+    assert told["after"]["per_seed"] == run_json("evaluate", file, "--seeds", 2)["per_seed"]
+    assert Path("run/condensed.scores.json").is_file() and Path("run/snapped.scores.json").is_file()
+    assert "--force" in run_error("snap", "run")
+    assert "after" in run("snap", "run", "--seeds", 1, "--force").stdout
+    run_json("condense", tiny, "-n", 2, "--out", "run", "--force")
+    assert not file.exists()
+    assert "digits are not categories" in run_error("condense", "digits", "-n", 1, "--snap", "--out", "no")
+    assert not Path("no").exists()
+
+
+@pytest.mark.usefixtures("small")
+def test_a_report_is_one_page(tiny: str, tmp_path: Path) -> None:
+    run_json("condense", tiny, "-n", 2, "--out", "run", "--snap")
+    told = run_json("report", "run", "--seeds", 2, "--random")
+    page = Path(told["file"])
+    assert page == Path("run/report.html") and page.stat().st_size == told["bytes"]
+    assert "random instead" in page.read_text() and "nearest real" in page.read_text()
+    assert (
+        run_json("evaluate", "run", "--seeds", 2)["per_seed"]
+        == json.loads(Path("run/condensed.scores.json").read_text())["scores"]["gcn"]["per_seed"]
+    )
+    assert "--force" in run_error("report", "run")
+    run_json(
+        "compare", tiny, "-n", 2, "--methods", "whole,random", "--condense-seeds", 1, "--eval-seeds", 1, "--out", "c"
+    )
+    assert "whole set</span>" in Path(run_json("report", "run", "--compare", "c", "--force")["file"]).read_text()
+    assert "2 methods compared" in Path(run_json("report", "c")["file"]).read_text()
+    assert "holds no comparison" in run_error("report", "run", "--compare", "run", "--force")
+    assert "holds neither" in run_error("report", ".")
+    (tmp_path / "tiny").rename(tmp_path / "gone")
+    without = run("report", "run", "--out", "b.html")
+    assert without.exit_code == 0 and "without the real data" in without.stderr
+    assert "left out" in without.stderr and "b.html" in without.stdout
+
+
 def test_datasets_says_what_is_at_hand(tmp_path: Path, tiny: str) -> None:
     before = run_json("datasets")
     assert before["data_root"] == str(tmp_path / "data")

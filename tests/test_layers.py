@@ -25,6 +25,7 @@ LEVELS = {
     "evaluation": 8,
     "presets": 8.5,
     "runs": 9,
+    "export": 9.5,
     "report": 10,
     "reproduce": 10.5,
     **dict.fromkeys(("cli", "__main__", "__init__"), 11.0),

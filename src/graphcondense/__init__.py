@@ -6,6 +6,7 @@ from graphcondense.datasets import ego_graphs, graph_task, load, node_task, resp
 from graphcondense.errors import GraphcondenseError, InputError
 from graphcondense.evaluation import Protocol, Scores, evaluate_nodes, pooled
 from graphcondense.evaluation import evaluate_any as evaluate
+from graphcondense.export import export, import_graphs, to_networkx
 from graphcondense.methods import (
     DCG,
     DosCond,
@@ -25,7 +26,7 @@ from graphcondense.methods import (
 from graphcondense.models import NetworkConfig
 from graphcondense.presets import preset
 from graphcondense.runs import callbacks
-from graphcondense.synthetic import CondensedDataset, CondensedGraph, load_condensed
+from graphcondense.synthetic import CondensedDataset, CondensedGraph, CondensedInMemory, load_condensed, snap
 from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import Recipe
 
@@ -34,6 +35,7 @@ __all__ = [
     "DCG",
     "CondensedDataset",
     "CondensedGraph",
+    "CondensedInMemory",
     "DosCond",
     "DosCondBi",
     "GCond",
@@ -59,12 +61,16 @@ __all__ = [
     "ego_graphs",
     "evaluate",
     "evaluate_nodes",
+    "export",
     "graph_task",
+    "import_graphs",
     "load",
     "load_condensed",
     "node_task",
     "pooled",
     "preset",
     "resplit",
+    "snap",
+    "to_networkx",
     "write_shards",
 ]

@@ -187,13 +187,18 @@ def pair_counts(num_nodes: Tensor, directed: bool) -> Tensor:
     return num_nodes * num_nodes if directed else num_nodes * (num_nodes - 1) // 2
 
 
-def payload_bytes(graphs: GraphStore) -> int:
+def payload_bytes(graphs: GraphStore, feature_bytes: int | None = None) -> int:
     """Bytes of the arrays that a condensed file would store for ``graphs``, without the header.
 
     Used for condensed and for real graphs alike, so that the two can be compared.
+
+    Args:
+        graphs: the graphs.
+        feature_bytes: what their features take, where these are not stored as floats.
     """
     bits = int(pair_counts(graphs.num_nodes, graphs.directed).sum())
-    return (bits + 7) // 8 + graphs.x.numel() * 4 + graphs.y.numel() * 4 + len(graphs) * 4
+    features = graphs.x.numel() * 4 if feature_bytes is None else feature_bytes
+    return (bits + 7) // 8 + features + graphs.y.numel() * 4 + len(graphs) * 4
 
 
 def _stack_labels(graphs: Sequence[Data]) -> Tensor:

@@ -267,7 +267,7 @@ def test_the_file_that_the_damage_starts_from_is_good(tmp_path: Path) -> None:
         ({"labels": torch.full((3, 3), 0.2)}, "soft labels of a wrong shape"),
         ({"labels": torch.full((3,), 0.2)}, "soft labels of a wrong shape"),
         ({"labels": torch.full((3, 2), 0.5, dtype=torch.float64)}, "soft labels"),
-        ({"format": 2}, "format 2"),
+        ({"format": 3}, "format 3"),
         ({"format": "1"}, "format '1'"),
         ({"format": None}, "format None"),
         ({"directed": 0}, "'directed'"),

@@ -12,7 +12,19 @@ import typer
 from graphcondense import __version__
 from graphcondense.cli.console import app, say
 
-COMMANDS = ("datasets", "condense", "evaluate", "compare", "reproduce", "inspect", "shard", "quickstart")
+COMMANDS = (
+    "datasets",
+    "condense",
+    "evaluate",
+    "compare",
+    "reproduce",
+    "report",
+    "snap",
+    "inspect",
+    "export",
+    "shard",
+    "quickstart",
+)
 for _name in COMMANDS:  # in the order of the help
     import_module(f"graphcondense.cli.{_name}")
 

@@ -35,6 +35,8 @@ from graphcondense.report.tables import bytes_text, facts_table, seconds_text
 from graphcondense.runs.callbacks import EarlyStop, Every, TensorBoard
 from graphcondense.runs.condense import Interrupted, condense_into, trained_networks
 from graphcondense.runs.progress import ProgressCallback, progress_bar
+from graphcondense.synthetic import check_categories
+from graphcondense.synthetic import snap as snap_features
 from graphcondense.tasks import GraphTask, NodeTask
 
 
@@ -88,6 +90,9 @@ def condense(
     model: Annotated[str | None, typer.Option(help=f"Network to match with: {', '.join(KINDS)}.")] = None,
     graph_nodes: Annotated[int | None, typer.Option(help="Nodes of a synthetic graph; else the preset's.")] = None,
     settings: Settings = None,
+    snap: Annotated[
+        bool, typer.Option("--snap", help="Also a file whose features are the nearest categories, e.g. atoms.")
+    ] = False,
     out_folder: Annotated[Path | None, typer.Option("--out", help="Run folder to write.")] = None,
     resume: Resume = False,
     force: Force = False,
@@ -131,6 +136,10 @@ def condense(
         size = condenser.size if ratio is None else ratio
         folder = out_folder or Path("runs") / f"{task.name}-{method}-{size}-{seed}"
         condenser.check(task)
+        if snap:
+            if ranks.size > 1:
+                raise InputError(f"--snap needs all real graphs: run graphcondense snap {folder} when this is done")
+            check_categories(task)
         if resume and force:
             raise InputError("--resume goes on and --force begins anew: give one of the two")
         stop = None if early_stop is None else EarlyStop(early_stop, patience, protocol=chosen.protocol)
@@ -151,6 +160,7 @@ def condense(
                 every=Every.parse(checkpoint_every),
                 tell=say,
                 decided=decided,
+                snapped=(lambda made: snap_features(made, task)) if snap else None,
             )
         if stop is not None and stop.best_iteration:
             say(f"kept iteration {stop.best_iteration}, the best of {result['iterations']} on the validation graphs")
@@ -165,6 +175,7 @@ def condense(
         ("into", f"{result['graphs']} graphs, {result['nodes']} nodes, {result['edges']} edges"),
         ("file", result["file"]),
         ("bytes", f"{bytes_text(result['bytes'])} ({share:.1%} of the original)"),
+        *([("snapped", f"{result['snapped']['file']}, {bytes_text(result['snapped']['bytes'])}")] if snap else []),
         *ratio_facts(condensed),
         ("time", seconds_text(result["seconds"])),
         ("next", f"graphcondense evaluate {shlex.quote(str(folder))}"),

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from graphcondense.cli.console import app, command, out, print_json
 from graphcondense.cli.options import AsJson, DataRoot, Threads, parse_list, set_threads
-from graphcondense.cli.tasks import load_task
-from graphcondense.errors import InputError, check_choice
+from graphcondense.cli.tasks import load_task, origin
+from graphcondense.errors import check_choice
 from graphcondense.evaluation import NODE_KINDS, own_protocol
 from graphcondense.evaluation import evaluate_any as judge
 from graphcondense.metrics import METRIC_TITLES
@@ -20,7 +20,8 @@ from graphcondense.models import KINDS
 from graphcondense.report.tables import score_text, seconds_text
 from graphcondense.runs.condense import find_condensed
 from graphcondense.runs.progress import progress_bar
-from graphcondense.synthetic import CondensedDataset, CondensedGraph, load_condensed
+from graphcondense.runs.scores import keep_scores
+from graphcondense.synthetic import CondensedGraph, load_condensed
 
 
 @app.command("evaluate")
@@ -36,18 +37,20 @@ def evaluate(
 ) -> None:
     """Train on condensed graphs, score on the real test graphs."""
     set_threads(threads)
-    condensed = load_condensed(find_condensed(run))
+    path = find_condensed(run)
+    condensed = load_condensed(path)
     names = [None] if models is None else parse_list("--models", models)
     node = isinstance(condensed, CondensedGraph)
     for name in names:
         if name is not None:
             check_choice("model", name, NODE_KINDS if node else KINDS)
-    task = load_task(dataset or _origin(condensed), data_root)
+    task = load_task(dataset or origin(condensed), data_root)
     own = own_protocol(condensed).network.kind
     results = {}
     for name in names:
         with progress_bar(f"training {seeds} x {name or own} on {len(condensed)} graphs") as advance:
             results[name or own] = judge(condensed, task, seeds=seeds, model=name, progress=advance)
+    keep_scores(path, task.name, results)
     first = next(iter(results.values()))
     if as_json:
         by_model = {name: scores.to_dict() for name, scores in results.items()}
@@ -61,10 +64,3 @@ def evaluate(
         text = score_text(scores.mean, scores.std, scores.metric)
         table.add_row(model, text, str(len(scores.per_seed)), seconds_text(scores.seconds))
     out().print(table)
-
-
-def _origin(condensed: CondensedDataset | CondensedGraph) -> str:
-    source = condensed.info.get("source")
-    if not isinstance(source, str) or not source:
-        raise InputError("made from graphs in Python: give --dataset NAME or FOLDER, or use gc.evaluate in Python")
-    return source

@@ -7,6 +7,7 @@ from pathlib import Path
 from graphcondense import datasets
 from graphcondense.cli.console import say
 from graphcondense.distributed import World
+from graphcondense.errors import InputError
 from graphcondense.report.tables import bytes_text
 from graphcondense.runs.progress import progress_bar
 from graphcondense.synthetic import CondensedDataset, CondensedGraph
@@ -30,6 +31,14 @@ def load_task(
     for note in task.notes:
         say(f"{task.name}: {note}")
     return task
+
+
+def origin(condensed: CondensedDataset | CondensedGraph) -> str:
+    """The dataset that a condensed file says it was made from."""
+    source = condensed.info.get("source")
+    if not isinstance(source, str) or not source:
+        raise InputError("made from graphs in Python: give --dataset NAME or FOLDER, or use gc.evaluate in Python")
+    return source
 
 
 def size_text(task: GraphTask | NodeTask) -> str:

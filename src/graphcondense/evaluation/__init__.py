@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from graphcondense.evaluation.look import Look, look
 from graphcondense.evaluation.modules import ModuleSource
 from graphcondense.evaluation.nodes import NODE_KINDS, NODE_PROTOCOL, evaluate_nodes
 from graphcondense.evaluation.protocol import Protocol, Scores, evaluate, own_protocol, pooled
@@ -16,12 +17,14 @@ def evaluate_any(graphs: Any, task: GraphTask | NodeTask, **options: Any) -> Sco
 __all__ = [
     "NODE_KINDS",
     "NODE_PROTOCOL",
+    "Look",
     "ModuleSource",
     "Protocol",
     "Scores",
     "evaluate",
     "evaluate_any",
     "evaluate_nodes",
+    "look",
     "own_protocol",
     "pooled",
 ]

@@ -21,7 +21,7 @@ from graphcondense.models import NetworkConfig, NodeNetwork, NodeRows
 from graphcondense.real import NodeBatch, RealNodes
 from graphcondense.synthetic import CondensedGraph, DenseNodes
 from graphcondense.tasks import NodeTask
-from graphcondense.training import Progress, Recipe, train_nodes
+from graphcondense.training import Progress, Recipe, TrainedNodeNetworks, train_nodes
 
 NODE_PROTOCOL = Protocol(
     NetworkConfig(hidden=256, layers=2), Recipe(epochs=600, rate=0.01, weight_decay=5e-4), dropout=0.5
@@ -69,7 +69,8 @@ def evaluate_nodes(
             lambda i, o: make(i, config.hidden, o, config.layers, dropout), small, task, chosen, protocol, progress
         )
     else:
-        test, val = _train_built_in(kind, small, task, chosen, protocol, progress)
+        trained, batch = train_on_nodes(kind, small, task, chosen, protocol, progress)
+        test, val = accuracy(trained.outputs(batch), batch.y), trained.val_scores
     seconds = time.perf_counter() - started
     return Scores(task.metric, tuple(test.tolist()), tuple(val.tolist()), seconds=seconds)
 
@@ -99,14 +100,15 @@ def _checked(graph: CondensedGraph | Data | None, task: NodeTask) -> CondensedGr
     return graph
 
 
-def _train_built_in(
+def train_on_nodes(
     kind: str,
     small: CondensedGraph | None,
     task: NodeTask,
     seeds: Sequence[int],
     protocol: Protocol,
     progress: Progress | None,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[TrainedNodeNetworks, NodeBatch]:
+    """Built-in networks of ``kind`` trained on a small graph (``None``: on the real one), and the test nodes."""
     config = NetworkConfig(**(asdict(protocol.network) | {"kind": kind}))
     network = NodeNetwork(config, task.num_features, task.num_outputs)
 
@@ -118,7 +120,7 @@ def _train_built_in(
     batch: NodeRows = seen if small is None else DenseNodes(small.adjacency, small.graph.x, network.propagation)
     labels = seen.y if small is None else small.labels
     trained = train_nodes(network, batch, labels, val, val.y, seeds, protocol.recipe, protocol.dropout, progress)
-    return accuracy(trained.outputs(test), test.y), trained.val_scores
+    return trained, test
 
 
 class _Gat(nn.Module):

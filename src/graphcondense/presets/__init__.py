@@ -83,10 +83,14 @@ class Preset:
 
 def preset(name: str, task: GraphTask | NodeTask) -> Preset:
     """The settings of preset ``name`` for the dataset of ``task``; unknown datasets get the general ones."""
+    return preset_of(name, task.name, isinstance(task, NodeTask))
+
+
+def preset_of(name: str, dataset: str, nodes: bool) -> Preset:
+    """The same for a dataset that is known by name only; ``nodes`` says whether it is one graph."""
     check_choice("preset", name, PRESETS)
     table = tomllib.loads((files("graphcondense.presets") / f"{name}.toml").read_text(encoding="utf-8"))
-    nodes = isinstance(task, NodeTask)
-    sections = [_readable(table["any-node" if nodes else "any"]), _readable(table.get(task.name, {}))]
+    sections = [_readable(table["any-node" if nodes else "any"]), _readable(table.get(dataset, {}))]
     parts = {key: {} for key in ("network", "condense", "evaluate", "method")}  # type: dict[str, dict[str, Any]]
     for section in sections:
         for key, values in section.items():

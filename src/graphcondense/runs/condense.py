@@ -21,6 +21,8 @@ from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import FolderStore, Store
 
 _FINISHED = b"finished"
+SNAPPED = "snapped.safetensors"
+Condensed = CondensedDataset | CondensedGraph
 
 
 def trained_networks() -> FolderStore:
@@ -79,6 +81,7 @@ def condense_into(
     every: Every = EVERY_MINUTE,
     tell: Callable[[str], None] | None = None,
     decided: Mapping[str, Any] | None = None,
+    snapped: Callable[[Any], Condensed] | None = None,
 ) -> tuple[Any, dict[str, Any]]:
     """Condense in a run folder that survives whatever ends this process; the result, and what was measured.
 
@@ -96,6 +99,7 @@ def condense_into(
         every: how often to save.
         tell: is given lines for the user.
         decided: what else decides the result, for ``settings.json``.
+        snapped: makes a second result of the first, with features snapped to categories, that is written beside it.
     """
     settings = settings_of(method, task, preset, **(decided or {}))
     world = task.part.world if isinstance(task, GraphTask) and task.part is not None else World()
@@ -118,7 +122,8 @@ def condense_into(
             condensed, seconds = condense_with(method, task, preset, [*callbacks, history, saving], store)
         except KeyboardInterrupt as error:
             raise Interrupted(saving.saved) from error
-        result = write_run(folder, condensed, seconds + saving.seconds_before, history.text)
+        second = None if snapped is None else snapped(condensed)
+        result = write_run(folder, condensed, seconds + saving.seconds_before, history.text, second)
         saving.remove()
         return condensed, result
 
@@ -132,9 +137,12 @@ class Interrupted(KeyboardInterrupt):
 
 
 def write_run(
-    folder: Path, condensed: CondensedDataset | CondensedGraph, seconds: float, history: str
+    folder: Path, condensed: Condensed, seconds: float, history: str, snapped: Condensed | None = None
 ) -> dict[str, Any]:
-    """Write the condensed file, its history and, when these are safe, what was measured; returns the latter."""
+    """Write the condensed file (and the snapped one), its history and, when these are safe, what was measured.
+
+    Returns the latter.
+    """
     write_aside(folder / HISTORY, history.encode())
     file = condensed.save(folder / CONDENSED, force=True)
     result = {
@@ -149,6 +157,10 @@ def write_run(
         "original_bytes": condensed.info["original_bytes"],
         "settings": condensed.info["settings"],
     }
+    (folder / SNAPPED).unlink(missing_ok=True)  # of a run that was here before
+    if snapped is not None:
+        file = snapped.save(folder / SNAPPED, force=True)
+        result["snapped"] = {"file": str(file), "bytes": snapped.num_bytes}
     write_json(folder / RESULT, result)
     return result
 

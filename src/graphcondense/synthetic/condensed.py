@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from torch_geometric.data import Data
 from graphcondense.errors import FileFormatError
 from graphcondense.graphs import GraphStore, pointers
 from graphcondense.synthetic import file
+from graphcondense.synthetic.categories import Categories
+from graphcondense.synthetic.pyg import CondensedInMemory
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +29,7 @@ class CondensedDataset:
         metric: how the dataset they stand for is scored.
         info: where they came from: dataset, method, settings, seed, versions. Plain JSON values only.
         history: what each iteration reported, one dict each. Not written into the file.
+        categories: what the features are, where they were snapped to categories; the file is smaller then.
 
     >>> from graphcondense import load, RandomSelection
     >>> condensed = RandomSelection(graphs_per_class=1).condense(load("digits"))
@@ -38,6 +42,7 @@ class CondensedDataset:
     metric: str = "accuracy"
     info: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, float]] = field(default_factory=list, repr=False)
+    categories: Categories | None = None
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -50,7 +55,7 @@ class CondensedDataset:
     @property
     def num_bytes(self) -> int:
         """Bytes of the file that :meth:`save` writes, all of it."""
-        return len(file.serialise(self.graphs, self._header))
+        return len(file.serialise(self.graphs, self._header, categories=self.categories))
 
     @property
     def _header(self) -> dict[str, Any]:
@@ -60,17 +65,21 @@ class CondensedDataset:
         """The graphs as PyG objects, ready for a ``DataLoader``."""
         return self.graphs.to_pyg()
 
+    def to_pyg_dataset(self, transform: Callable[[Data], Any] | None = None) -> CondensedInMemory:
+        """The graphs as a PyG ``InMemoryDataset``; ``transform`` is called with each graph that is taken out."""
+        return CondensedInMemory(self.to_pyg(), self.num_classes, self.info.get("dataset", "condensed"), transform)
+
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write one ``.safetensors`` file; the same graphs and info always give the same bytes."""
-        return file.write(Path(path), self.graphs, self._header, force=force)
+        return file.write(Path(path), self.graphs, self._header, categories=self.categories, force=force)
 
     @staticmethod
     def load(path: str | Path) -> CondensedDataset:
         """Read a file that :meth:`save` wrote; everything in it is checked."""
-        graphs, header, _ = file.read(Path(path))
-        if header["task"] != "graph":
+        loaded = load_condensed(path)
+        if not isinstance(loaded, CondensedDataset):
             raise FileFormatError(f"{path} holds a condensed graph of a node task: load it with gc.CondensedGraph.load")
-        return CondensedDataset(graphs, header["num_classes"], header["metric"], header["info"])
+        return loaded
 
     def __repr__(self) -> str:
         name = self.info.get("dataset", "?")
@@ -91,6 +100,7 @@ class CondensedGraph:
         metric: how the dataset it stands for is scored.
         info: where it came from: dataset, method, settings, seed, versions. Plain JSON values only.
         history: what each iteration reported, one dict each. Not written into the file.
+        categories: what the features are, where they were snapped to categories; the file is smaller then.
     """
 
     graph: GraphStore
@@ -99,6 +109,7 @@ class CondensedGraph:
     metric: str = "accuracy"
     info: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, float]] = field(default_factory=list, repr=False)
+    categories: Categories | None = None
 
     @staticmethod
     def from_adjacency(
@@ -129,7 +140,7 @@ class CondensedGraph:
     @property
     def num_bytes(self) -> int:
         """Bytes of the file that :meth:`save` writes, all of it."""
-        return len(file.serialise(self.graph, self._header, self.weights))
+        return len(file.serialise(self.graph, self._header, self.weights, self.categories))
 
     @property
     def dense_bytes(self) -> int:
@@ -151,19 +162,23 @@ class CondensedGraph:
         data.train_mask = torch.ones(len(self), dtype=torch.bool)
         return data
 
+    def to_pyg_dataset(self, transform: Callable[[Data], Any] | None = None) -> CondensedInMemory:
+        """The graph as a PyG ``InMemoryDataset`` of one, as PyG's own node datasets are."""
+        return CondensedInMemory([self.to_pyg()], self.num_classes, self.info.get("dataset", "condensed"), transform)
+
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write one ``.safetensors`` file; the same graph and info always give the same bytes."""
-        return file.write(Path(path), self.graph, self._header, self.weights, force=force)
+        return file.write(Path(path), self.graph, self._header, self.weights, self.categories, force=force)
 
     @staticmethod
     def load(path: str | Path) -> CondensedGraph:
         """Read a file that :meth:`save` wrote; everything in it is checked."""
-        graph, header, weights = file.read(Path(path))
-        if header["task"] != "node":
+        loaded = load_condensed(path)
+        if not isinstance(loaded, CondensedGraph):
             raise FileFormatError(
                 f"{path} holds condensed graphs of a graph task: load it with gc.CondensedDataset.load"
             )
-        return CondensedGraph(graph, header["num_classes"], weights, header["metric"], header["info"])
+        return loaded
 
     def __repr__(self) -> str:
         return (
@@ -174,10 +189,11 @@ class CondensedGraph:
 
 def load_condensed(path: str | Path) -> CondensedDataset | CondensedGraph:
     """Read a condensed file, whichever task it is of."""
-    graphs, header, weights = file.read(Path(path))
-    if header["task"] == "node":
-        return CondensedGraph(graphs, header["num_classes"], weights, header["metric"], header["info"])
-    return CondensedDataset(graphs, header["num_classes"], header["metric"], header["info"])
+    content = file.read(Path(path))
+    header = {name: content.header[name] for name in ("num_classes", "metric", "info")}
+    if content.header["task"] == "node":
+        return CondensedGraph(content.graphs, weights=content.weights, categories=content.categories, **header)
+    return CondensedDataset(content.graphs, categories=content.categories, **header)
 
 
 def summary(condensed: CondensedDataset | CondensedGraph) -> dict[str, Any]:

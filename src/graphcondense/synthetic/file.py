@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,14 @@ from graphcondense.errors import FileFormatError, InputError, MissingDataError, 
 from graphcondense.files import write_aside
 from graphcondense.graphs import GraphStore, pair_counts, pointers
 from graphcondense.metrics import METRICS
+from graphcondense.synthetic.categories import Categories
 
 FORMAT = 1
+CODED_FORMAT = 2  # features as categories, a few bits each; everything else as in format 1
+_MOST_FLOATS = 2**31  # of the features that a file of categories may stand for
 _KEY = "graphcondense"  # one key only: safetensors does not keep the order of several
 _FIELDS = {"structure", "x", "labels", "num_nodes"}
+_CODED_FIELDS = _FIELDS - {"x"} | {"codes"}
 _WEIGHTS = "weights"  # of the edges, in the order of unpack_structure; only where edges have weights
 
 
@@ -80,19 +85,25 @@ def _row_start(row: Tensor, n: Tensor) -> Tensor:
     return row * n - row * (row + 1) // 2
 
 
-def serialise(graphs: GraphStore, header: dict[str, Any], weights: Tensor | None = None) -> bytes:
+def serialise(
+    graphs: GraphStore, header: dict[str, Any], weights: Tensor | None = None, categories: Categories | None = None
+) -> bytes:
     """The file's content; the same graphs and header always give the same bytes.
 
     Args:
         graphs: the graphs; for a node task one, with a label a node.
         header: everything else, as plain JSON values.
         weights: of the edges, sorted by target and source, where they have any.
+        categories: what the features are, where they were snapped.
     """
     graphs = graphs.to("cpu")
     meta = {"format": FORMAT, "directed": graphs.directed, **header}
+    if categories is not None:
+        meta |= {"format": CODED_FORMAT, "categories": categories.to_dict()}
+    features = {"x": graphs.x.contiguous()} if categories is None else {"codes": categories.pack(graphs.x)}
     tensors = {
         "structure": pack_structure(graphs),
-        "x": graphs.x.contiguous(),
+        **features,
         "labels": graphs.y.contiguous() if graphs.y.is_floating_point() else graphs.y.int(),
         "num_nodes": graphs.num_nodes.int(),
     }
@@ -103,18 +114,34 @@ def serialise(graphs: GraphStore, header: dict[str, Any], weights: Tensor | None
 
 
 def write(
-    path: Path, graphs: GraphStore, header: dict[str, Any], weights: Tensor | None = None, *, force: bool = False
+    path: Path,
+    graphs: GraphStore,
+    header: dict[str, Any],
+    weights: Tensor | None = None,
+    categories: Categories | None = None,
+    *,
+    force: bool = False,
 ) -> Path:
     """Write ``graphs`` to ``path``, all or nothing."""
     if path.suffix != ".safetensors":
         raise InputError(f"path={str(path)!r} must end in .safetensors")
     if path.exists() and not force:
         raise WouldOverwriteError(f"{path} exists: choose another name, or overwrite it with force=True (--force)")
-    return write_aside(path, serialise(graphs, header, weights))
+    return write_aside(path, serialise(graphs, header, weights, categories))
 
 
-def read(path: Path) -> tuple[GraphStore, dict[str, Any], Tensor | None]:
-    """Read and check a condensed file: the graphs, the header that was written with them, and weights of edges."""
+@dataclass(frozen=True)
+class Content:
+    """What a condensed file holds: the graphs, the header that was written with them, weights of edges, categories."""
+
+    graphs: GraphStore
+    header: dict[str, Any]
+    weights: Tensor | None
+    categories: Categories | None
+
+
+def read(path: Path) -> Content:
+    """Read and check a condensed file."""
     if not path.is_file():
         raise MissingDataError(f"{path} is not there: give the path of a condensed .safetensors file")
     try:
@@ -123,11 +150,13 @@ def read(path: Path) -> tuple[GraphStore, dict[str, Any], Tensor | None]:
             if _KEY not in metadata:
                 raise FileFormatError(f"{path} is a safetensors file, but not one that graphcondense wrote")
             meta = _parse_header(path, metadata[_KEY])
-            if set(stream.keys()) - {_WEIGHTS} != _FIELDS:
-                raise FileFormatError(f"{path} is damaged: it holds {sorted(stream.keys())}, not {sorted(_FIELDS)}")
+            fields = _FIELDS if meta["format"] == FORMAT else _CODED_FIELDS
+            if set(stream.keys()) - {_WEIGHTS} != fields:
+                raise FileFormatError(f"{path} is damaged: it holds {sorted(stream.keys())}, not {sorted(fields)}")
             tensors = {key: stream.get_tensor(key) for key in sorted(stream.keys())}
     except (SafetensorError, OSError) as error:
         raise FileFormatError(f"{path} is not a condensed file (or is damaged): {error}") from None
+    categories = _unpack_features(path, tensors, meta) if meta["format"] == CODED_FORMAT else None
     _check_tensors(path, tensors, meta)
     num_nodes = tensors["num_nodes"].long()
     edge_index, edge_counts = unpack_structure(tensors["structure"], num_nodes, meta["directed"])
@@ -142,7 +171,20 @@ def read(path: Path) -> tuple[GraphStore, dict[str, Any], Tensor | None]:
         or not bool(((weights > 0) & weights.isfinite()).all())
     ):
         raise FileFormatError(f"{path} is damaged: weights that do not fit the edges")
-    return graphs, {key: meta[key] for key in ("num_classes", "metric", "info", "task")}, weights
+    return Content(graphs, {key: meta[key] for key in ("num_classes", "metric", "info", "task")}, weights, categories)
+
+
+def _unpack_features(path: Path, tensors: dict[str, Tensor], meta: dict[str, Any]) -> Categories:
+    """Put the features that the categories of the file stand for in their place among ``tensors``."""
+    nodes = sum(n for n in tensors["num_nodes"].flatten().tolist() if n > 0)
+    try:
+        categories = Categories.from_dict(meta.get("categories"))
+        if nodes * categories.width > _MOST_FLOATS:
+            raise InputError(f"{nodes} nodes of {categories.width} features, more than any file of ours")
+        tensors["x"] = categories.unpack(tensors.pop("codes"), nodes)
+    except InputError as error:
+        raise FileFormatError(f"{path} is damaged: {error}") from None
+    return categories
 
 
 def _parse_header(path: Path, text: str) -> dict[str, Any]:
@@ -153,9 +195,10 @@ def _parse_header(path: Path, text: str) -> dict[str, Any]:
     if not isinstance(meta, dict):
         raise FileFormatError(f"{path} is damaged: its header is not a JSON object")
     meta.setdefault("task", "graph")
-    if type(meta.get("format")) is not int or meta["format"] != FORMAT:
+    if type(meta.get("format")) is not int or meta["format"] not in (FORMAT, CODED_FORMAT):
         raise FileFormatError(
-            f"{path} has format {meta.get('format')!r}; this version reads {FORMAT}: update graphcondense"
+            f"{path} has format {meta.get('format')!r}; this version reads {FORMAT} and {CODED_FORMAT}: update "
+            "graphcondense"
         )
     if meta["task"] not in ("graph", "node"):
         raise FileFormatError(f"{path} is of a task {meta['task']!r} that this version does not know: update it")

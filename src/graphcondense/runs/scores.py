@@ -1,0 +1,46 @@
+"""Scores beside the condensed file that they are of, so that a report need not train again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from graphcondense.evaluation import Scores
+from graphcondense.files import write_json
+
+
+def scores_file(file: Path) -> Path:
+    """Where the scores of a condensed file are kept: ``condensed.scores.json`` beside ``condensed.safetensors``."""
+    return file.with_suffix(".scores.json")
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def kept_scores(file: Path) -> dict[str, Scores]:
+    """The scores of a condensed file by network; empty where there are none, or where the file has changed since."""
+    try:
+        stored = json.loads(scores_file(file).read_text(encoding="utf-8"))
+        if stored["sha256"] != _digest(file):
+            return {}
+        return {name: _scores(values) for name, values in stored["scores"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def keep_scores(file: Path, dataset: str, scores: dict[str, Scores]) -> Path | None:
+    """Keep scores beside a condensed file in a run folder; those of other networks stay. Elsewhere nothing is kept."""
+    if not (file.parent / "result.json").is_file():
+        return None
+    together = {name: one.to_dict() for name, one in (kept_scores(file) | scores).items()}
+    return write_json(scores_file(file), {"sha256": _digest(file), "dataset": dataset, "scores": together})
+
+
+def _scores(values: dict[str, Any]) -> Scores:
+    per_seed, val = tuple(map(float, values["per_seed"])), tuple(map(float, values["val_per_seed"]))
+    if not per_seed:
+        raise ValueError("no scores")
+    return Scores(str(values["metric"]), per_seed, val, float(values["seconds"]))
