@@ -71,7 +71,7 @@ def main(arguments: list[str] | None = None) -> Path:
     method = settings.method("doscond", graphs_per_class=options.per_class, iterations=options.iterations)
     condensed, seconds = condense_with(method, task, settings)
     condensed = replace(condensed, info=condensed.info | {"feature_names": symbols})
-    write_run(options.out, condensed, seconds, gc.snap(condensed, task))
+    write_run(options.out, condensed, seconds, snapped=gc.snap(condensed, task))
     page = options.out / "report.html"
     page.write_text(run_page(RunFolder.read(options.out), task, seeds=3).html, encoding="utf-8")
     print(f"{len(rows)} molecules became {len(condensed)}: look at {page}")

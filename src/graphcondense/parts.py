@@ -78,10 +78,11 @@ class Part:
         return own, local[own]
 
 
-def deal(y: Tensor, num_classes: int, parts: int) -> list[Tensor]:
+def deal(y: Tensor, num_classes: int, parts: int, sizes: Tensor | None = None) -> list[Tensor]:
     """Positions of the graphs of each part: every class is cut into runs of equal length, one a part.
 
-    What does not divide evenly goes to other parts in each class.
+    What does not divide evenly goes to other parts in each class. With ``sizes``, the graphs of a run add up to about
+    the same size, so that no part has more work than another.
 
     >>> [part.tolist() for part in deal(torch.tensor([0, 0, 0, 1, 1, 1]), 2, 2)]
     [[0, 1, 3], [2, 4, 5]]
@@ -91,9 +92,16 @@ def deal(y: Tensor, num_classes: int, parts: int) -> list[Tensor]:
         members = (y == label).nonzero().flatten()
         base, rest = divmod(len(members), parts)
         lengths = [base + int((part - label) % parts < rest) for part in range(parts)]
+        if sizes is not None and base > 1:
+            upto = sizes[members].double().cumsum(0)
+            ends = torch.searchsorted(upto, upto[-1] * torch.arange(1, parts) / parts).clamp(min=1)
+            lengths = torch.diff(ends, prepend=ends.new_zeros(1), append=ends.new_tensor([len(members)])).tolist()
         for own, piece in zip(pieces, members.split(lengths), strict=True):
             own.append(piece)
-    return [torch.cat(own).sort().values for own in pieces]
+    dealt = [torch.cat(own).sort().values for own in pieces]
+    if sizes is not None and min(len(part) for part in dealt) == 0:  # some graphs outweigh all others
+        return deal(y, num_classes, parts)
+    return dealt
 
 
 def class_sizes(graphs: GraphStore, num_classes: int) -> list[dict[int, int]]:

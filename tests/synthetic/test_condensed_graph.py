@@ -115,6 +115,7 @@ def test_summary_and_repr_by_hand() -> None:
     made = CondensedGraph.from_adjacency(path, X, LABELS, 4, weighted=False)
     facts = summary(made)
     assert facts.pop("bytes") == made.num_bytes
+    assert facts.pop("dense_bytes") == made.dense_bytes == made.num_bytes - 2 + 4 * 36  # 15 bits become 36 floats
     assert facts == {
         "graphs": 1,
         "nodes_per_class": [3, 1, 2, 0],
@@ -126,6 +127,13 @@ def test_summary_and_repr_by_hand() -> None:
     }
     assert repr(made) == f"CondensedGraph(?, 6 nodes, 2 edges, {made.num_bytes:,} bytes)"
     assert summary(a_graph(True))["weighted"] is True
+
+
+def test_a_dense_adjacency_takes_the_place_of_bits_and_weights() -> None:
+    made = a_graph(True)
+    assert made.weights is not None
+    stored = 2 + 4 * made.weights.numel()
+    assert made.dense_bytes == made.num_bytes - stored + 4 * 36
 
 
 # --- damage ----------------------------------------------------------------------------------------------------------

@@ -34,7 +34,9 @@ def split_task(task: GraphTask, shards: int) -> Iterable[GraphTask]:
         index = getattr(task.split, name)
         if len(index) < shards:
             raise InputError(f"shards={shards} is more than the {len(index)} {name} graphs of {task.name}: use fewer")
-        dealt[name] = [index[part] for part in deal(task.graphs.y[index], task.num_classes, shards)]
+        graphs = task.graphs
+        runs = deal(graphs.y[index], task.num_classes, shards, graphs.num_nodes[index])
+        dealt[name] = [index[part] for part in runs]
     if any(len(part) == 0 for parts in dealt.values() for part in parts):
         raise InputError(f"shards={shards} leaves a shard without training, validation or test graphs: use fewer")
     for number in range(shards):
@@ -214,7 +216,7 @@ def own_part(task: GraphTask, world: World, same_batch: bool = True) -> GraphTas
         world: the processes.
         same_batch: see :class:`graphcondense.parts.Part`.
     """
-    dealt = deal(task.train.y, task.num_classes, world.size)
+    dealt = deal(task.train.y, task.num_classes, world.size, task.train.num_nodes)
     if min(len(part) for part in dealt) == 0:
         raise InputError(f"{world.size} ranks are too many for the {len(task.train)} training graphs of {task.name}")
     sizes = [class_sizes(task.train.subset(part), task.num_classes) for part in dealt]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -137,12 +138,19 @@ class Interrupted(KeyboardInterrupt):
 
 
 def write_run(
-    folder: Path, condensed: Condensed, seconds: float, history: str, snapped: Condensed | None = None
+    folder: Path,
+    condensed: Condensed,
+    seconds: float,
+    history: str | None = None,
+    snapped: Condensed | None = None,
 ) -> dict[str, Any]:
     """Write the condensed file (and the snapped one), its history and, when these are safe, what was measured.
 
-    Returns the latter.
+    Returns the latter. Without the lines of a history that was written as the run went, they are made of the result's.
     """
+    if history is None:
+        records = enumerate(condensed.history, start=1)
+        history = "".join(json.dumps({"iteration": place} | record) + "\n" for place, record in records)
     write_aside(folder / HISTORY, history.encode())
     file = condensed.save(folder / CONDENSED, force=True)
     result = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,6 @@ from tests.made_up import toy_nodes, toy_task
 PROTOCOL = Protocol(NetworkConfig(hidden=8, layers=2), Recipe(epochs=5))
 
 
-def history_of(made: Any) -> str:
-    """The lines that a run writes as it goes."""
-    lines = [{"iteration": place} | record | {"seconds": 0.1} for place, record in enumerate(made.history, start=1)]
-    return "".join(json.dumps(line) + "\n" for line in lines)
-
-
 def graph_run(folder: Path, per_class: int = 10) -> GraphTask:
     """Condense the toy task into ``folder``, with a snapped file beside it."""
     task = toy_task()
@@ -35,7 +28,7 @@ def graph_run(folder: Path, per_class: int = 10) -> GraphTask:
     made = DosCond(graphs_per_class=per_class, **settings).condense(task)
     info = made.info | {"evaluation": PROTOCOL.to_dict(), "preset": "default", "classes": ["plain", "<b>&co"]}
     made = replace(made, info=info)
-    write_run(folder, made, 1.5, history_of(made), snap(made, task))
+    write_run(folder, made, 1.5, snapped=snap(made, task))
     return task
 
 
@@ -45,7 +38,7 @@ def node_run(folder: Path) -> Any:
     made = NodeDosCond(nodes=9, iterations=4, network=PROTOCOL.network).condense(task)
     protocol = replace(PROTOCOL, dropout=0.5).to_dict()
     made = replace(made, info=made.info | {"evaluation": protocol, "preset": "default"})
-    write_run(folder, made, 0.5, history_of(made))
+    write_run(folder, made, 0.5)
     return task
 
 
