@@ -656,6 +656,11 @@ def test_an_early_stop_says_what_it_kept(tiny: str) -> None:
     history = [json.loads(line) for line in Path("run/history.jsonl").read_text().splitlines()]
     assert ["val_score" in line for line in history] == [False, True, False, True]
     assert json.loads(Path("run/settings.json").read_text())["early_stop"]["every"] == 2
+    result = json.loads(Path("run/result.json").read_text())
+    facts = json.loads(run("inspect", "run", "--json").stdout)
+    lines = [json.loads(line) for line in Path("run/history.jsonl").read_text().splitlines()]
+    assert result["early_stop"]["every"] == 2 and result["kept_iteration"] == facts["kept_iteration"] in (2, 4)
+    assert facts["last"]["loss"] == lines[result["kept_iteration"] - 1]["loss"]
 
 
 @pytest.mark.usefixtures("small")

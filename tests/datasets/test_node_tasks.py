@@ -210,3 +210,26 @@ def test_so_many_of_each_class_and_the_rest_for_test() -> None:
     assert sorted(torch.cat([split.train, split.val, split.test]).tolist()) == list(range(155))
     assert torch.equal(split.train, per_class_split(y, seed=3).train)
     assert not torch.equal(split.train, per_class_split(y, seed=4).train)
+
+
+def test_nodes_in_two_parts_of_the_split_are_said() -> None:
+    data = node_data()
+    data.test_mask = data.train_mask.clone()
+    (note,) = node_task(data).notes
+    assert note == f"test_mask shares {int(data.train_mask.sum())} nodes with train_mask: scores there are too good"
+
+
+def test_the_split_that_was_taken_of_several_is_said() -> None:
+    data = node_data()
+    data.train_mask = torch.stack([data.train_mask] * 3, dim=1)
+    assert node_task(data, split_seed=1).notes == ("split 1 of the 3 that data.train_mask has",)
+
+
+def test_labels_that_are_too_few_are_counted() -> None:
+    with pytest.raises(InputError, match=r"data.y has 10 labels, data.x is \(90, 6\): give a label and a row a node"):
+        node_task(bare(y=torch.zeros(10, dtype=torch.long)))
+
+
+def test_whole_numbers_may_be_floats() -> None:
+    data = node_data()
+    assert torch.equal(node_task(bare(y=data.y.float())).graph.y, data.y)

@@ -26,6 +26,7 @@ from graphcondense.cli.options import (
     set_threads,
 )
 from graphcondense.cli.tasks import load_task, ratio_facts, size_text
+from graphcondense.datasets.assembly import counted
 from graphcondense.distributed import world
 from graphcondense.errors import InputError, check_at_least, check_choice
 from graphcondense.methods import METHODS, NODE_METHODS
@@ -170,9 +171,10 @@ def condense(
         print_json(result)
         return
     share = result["bytes"] / result["original_bytes"]
+    bare = "" if result["edges"] else " (no edge was learned: the features alone stand for the real graphs)"
     facts = [
         ("condensed", f"{task.name}, {size_text(task)}, {bytes_text(result['original_bytes'])}"),
-        ("into", f"{result['graphs']} graphs, {result['nodes']} nodes, {result['edges']} edges"),
+        ("into", f"{counted(result['graphs'], 'graph')}, {result['nodes']} nodes, {result['edges']} edges{bare}"),
         ("file", result["file"]),
         ("bytes", f"{bytes_text(result['bytes'])} ({share:.1%} of the original)"),
         *([("snapped", f"{result['snapped']['file']}, {bytes_text(result['snapped']['bytes'])}")] if snap else []),

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from graphcondense.cli.console import app, command, out, print_json
+from graphcondense.cli.console import app, command, out, print_json, say
 from graphcondense.cli.options import AsJson, DataRoot, Threads, parse_list, set_threads
 from graphcondense.cli.tasks import load_task, origin
 from graphcondense.errors import check_choice
@@ -29,7 +29,9 @@ from graphcondense.synthetic import CondensedGraph, load_condensed
 def evaluate(
     run: Annotated[Path, typer.Argument(metavar="RUN|FILE", help="Run folder or condensed file.")],
     dataset: Annotated[str | None, typer.Option(help="Dataset to judge on; else the one it was made from.")] = None,
-    models: Annotated[str | None, typer.Option(help=f"Networks, e.g. gcn,gin (of {', '.join(KINDS)}).")] = None,
+    models: Annotated[
+        str | None, typer.Option(help=f"Networks, of {', '.join(KINDS)}; for nodes of {', '.join(NODE_KINDS)}.")
+    ] = None,
     seeds: Annotated[int, typer.Option(help="Trainings, each with a seed of its own.")] = 10,
     threads: Threads = None,
     data_root: DataRoot = None,
@@ -50,7 +52,10 @@ def evaluate(
     for name in names:
         with progress_bar(f"training {seeds} x {name or own} on {len(condensed)} graphs") as advance:
             results[name or own] = judge(condensed, task, seeds=seeds, model=name, progress=advance)
-    keep_scores(path, task.name, results)
+        keep_scores(path, task.name, results)  # at once: an interrupt loses no network that is finished
+        if len(names) > 1:
+            done = results[name or own]
+            say(f"{name or own}: {score_text(done.mean, done.std, done.metric)}, {seconds_text(done.seconds)}")
     first = next(iter(results.values()))
     if as_json:
         by_model = {name: scores.to_dict() for name, scores in results.items()}

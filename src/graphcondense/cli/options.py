@@ -12,7 +12,10 @@ import typer
 from graphcondense.errors import InputError
 
 DatasetArgument = Annotated[
-    str, typer.Argument(metavar="DATASET", help="Name of a dataset (see `datasets`), or a folder in TU format.")
+    str,
+    typer.Argument(
+        metavar="DATASET", help="Name of a dataset (see `datasets`), or a folder in TU format or of shards."
+    ),
 ]
 DataRoot = Annotated[Path | None, typer.Option(help="Where the datasets are; else $GRAPHCONDENSE_DATA.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

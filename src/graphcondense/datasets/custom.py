@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -51,6 +52,8 @@ def graph_task(
     """
     metric = "accuracy" if metric is None else check_choice("metric", metric, METRICS)
     check_count("split_seed", split_seed, minimum=0)
+    if isinstance(train, tuple) and val is None and all(isinstance(part, Sequence) for part in train):
+        raise InputError("train is a tuple of lists: give the sets one by one, graph_task(train, val, test)")
     given = {"train": train, "val": val, "test": test}
     checked = check_graphs({part: graphs for part, graphs in given.items() if graphs is not None or part == "train"})
     graphs = clean(checked.loose)

@@ -91,9 +91,13 @@ def assemble(
 
 def _checked(data: Data) -> tuple[Tensor | None, Tensor, Tensor]:
     y, edges, x = data.y, data.edge_index, data.x
+    if isinstance(y, Tensor) and y.is_floating_point() and y.dim() > 0 and bool((y == y.round()).all()):
+        y = y.long()
     if not isinstance(y, Tensor) or y.is_floating_point() or y.dim() == 0 or y.numel() != len(y):
         raise InputError("data.y must be a tensor of whole numbers, one label a node (-1 for none)")
     y = y.reshape(-1).long().cpu()
+    if isinstance(x, Tensor) and x.dim() == 2 and len(x) != len(y):
+        raise InputError(f"data.y has {len(y)} labels, data.x is {tuple(x.shape)}: give a label and a row a node")
     if not isinstance(edges, Tensor) or edges.dim() != 2 or edges.shape[0] != 2 or edges.is_floating_point():
         raise InputError("data.edge_index must be a 2 x edges tensor of whole numbers")
     if edges.numel() == 0:
@@ -114,8 +118,9 @@ def _checked(data: Data) -> tuple[Tensor | None, Tensor, Tensor]:
 def _split(data: Data, y: Tensor, seed: int) -> tuple[Split, list[str]]:
     """The split of the masks; what is missing is made of labelled nodes that no mask has."""
     found: dict[str, Tensor] = {}
+    notes: list[str] = []
     for name in _MASKS:
-        mask = data.get(name)
+        mask = whole = data.get(name)
         if mask is None:
             continue
         if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.shape[:1] != y.shape:
@@ -125,8 +130,10 @@ def _split(data: Data, y: Tensor, seed: int) -> tuple[Split, list[str]]:
                 raise InputError(f"split_seed={seed}: data.{name} has {mask.shape[1]} splits, 0 to {mask.shape[1] - 1}")
             mask = mask[:, seed]
         found[name] = mask.nonzero().flatten().cpu()
+        if whole.dim() == 2:
+            notes.append(f"split {seed} of the {whole.shape[1]} that data.{name} has")
     if len(found) == len(_MASKS):
-        return Split(*(found[name] for name in _MASKS)), []
+        return Split(*(found[name] for name in _MASKS)), notes + _overlaps(found)
     if found:
         missing = [name for name in _MASKS if name not in found]
         raise InputError(f"data has {', '.join(found)} but not {', '.join(missing)}: give all three masks, or none")
@@ -154,3 +161,13 @@ def per_class_split(y: Tensor, seed: int, train: int = 20, val: int = 30) -> Spl
 def node_sizes(split: Split) -> str:
     """The sizes of a split in words."""
     return f"{len(split.train):,} training, {len(split.val):,} validation and {len(split.test):,} test nodes"
+
+
+def _overlaps(found: dict[str, Tensor]) -> list[str]:
+    """What is to be said of nodes that are in two parts of the split."""
+    notes = []
+    for part in ("val_mask", "test_mask"):
+        both = int(torch.isin(found[part], found["train_mask"]).sum())
+        if both:
+            notes.append(f"{part} shares {counted(both, 'node')} with train_mask: scores there are too good")
+    return notes

@@ -85,7 +85,10 @@ class Method(ABC):
                 default those of this process.
         """
         if not isinstance(task, GraphTask):
-            raise InputError(f"task={type(task).__name__} must be a task: make one with gc.graph_task(your graphs)")
+            raise InputError(
+                f"task={type(task).__name__} must be a task: make one with gc.graph_task(your graphs); for the nodes of "
+                "one graph, use gc.NodeDosCond"
+            )
         if task.part is not None and not self.in_parts:
             raise InputError(f"method {self.name!r} cannot be spread over several processes: run it without torchrun")
         self.check(task)

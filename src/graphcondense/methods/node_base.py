@@ -66,7 +66,10 @@ class NodeMethod(ABC):
         if budget < int(present.sum()):
             raise InputError(f"nodes={budget} are fewer than the {int(present.sum())} classes: give each one at least")
         if budget > int(counts.sum()):
-            raise InputError(f"nodes={budget} are more than the {int(counts.sum())} training nodes: use fewer")
+            most = int(counts.sum())
+            asked = f"nodes={budget} are" if self.ratio is None else f"ratio={self.ratio} is {budget} nodes,"
+            share = "" if self.ratio is None else f" (ratio {most / task.train[0].x.shape[0]:.3g})"
+            raise InputError(f"{asked} more than the {most} training nodes{share}: use fewer")
         exact = counts.double() / counts.sum() * budget
         sizes = torch.maximum(exact.floor().long(), present.long())
         while int(sizes.sum()) != budget:  # the largest remainder first, never below one or above what there is

@@ -15,7 +15,7 @@ from graphcondense.errors import FileFormatError, InputError, MissingDataError
 from graphcondense.files import write_aside, write_json
 from graphcondense.methods import Callback, Condenser
 from graphcondense.presets import Preset
-from graphcondense.runs.callbacks import EVERY_MINUTE, Checkpoints, Every, History
+from graphcondense.runs.callbacks import EVERY_MINUTE, Checkpoints, EarlyStop, Every, History
 from graphcondense.runs.folder import CONDENSED, HISTORY, RESULT, read_result, run_folder
 from graphcondense.synthetic import CondensedDataset, CondensedGraph, json_safe, load_condensed, summary
 from graphcondense.tasks import GraphTask, NodeTask
@@ -47,6 +47,10 @@ def condense_with(
     condensed = method.condense(task, callbacks, store)
     seconds = time.perf_counter() - started + store.saved_seconds - saved
     info = condensed.info | {"preset": preset.name, "evaluation": preset.protocol.to_dict()}
+    stop = next((hook for hook in callbacks if isinstance(hook, EarlyStop) and hook.best_iteration), None)
+    if stop is not None:
+        info |= {"early_stop": stop.settings, "kept_iteration": stop.best_iteration}
+        info["last"] = condensed.history[stop.best_iteration - 1]  # what the graphs are of
     return replace(condensed, info=info), seconds
 
 
@@ -153,7 +157,7 @@ def write_run(
         history = "".join(json.dumps({"iteration": place} | record) + "\n" for place, record in records)
     write_aside(folder / HISTORY, history.encode())
     file = condensed.save(folder / CONDENSED, force=True)
-    result = {
+    result: dict[str, Any] = {
         "file": str(file),
         "dataset": condensed.info["dataset"],
         "method": condensed.info["method"],
@@ -161,6 +165,7 @@ def write_run(
         "seed": condensed.info["settings"]["seed"],
         "seconds": seconds,
         "iterations": condensed.info["iterations"],
+        **{name: condensed.info[name] for name in ("early_stop", "kept_iteration") if name in condensed.info},
         **summary(condensed),
         "original_bytes": condensed.info["original_bytes"],
         "settings": condensed.info["settings"],

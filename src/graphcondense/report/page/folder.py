@@ -114,6 +114,9 @@ def command_of(info: dict[str, Any], folder: str) -> str:
         size = {"graphs_per_class": settings.get("graphs_per_class")}
         words.append(f"-n {size['graphs_per_class']}")
     words += [f"--method {info['method']}", f"--preset {preset}", f"--seed {settings.get('seed', 0)}"]
+    stop = info.get("early_stop")
+    if isinstance(stop, dict):
+        words += [f"--early-stop {stop.get('every')}", f"--patience {stop.get('patience')}"]
     return " ".join([*words, *changes_of(info), f"--out {folder}"])
 
 

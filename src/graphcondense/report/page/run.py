@@ -82,9 +82,11 @@ def run_page(
         left_out.append(f"The scores of random graphs and of the whole set: {_compare_command(run)}")
     if len(scores) == 1:
         folder = shlex.quote(str(run.file.parent))
-        left_out.append(
-            f"Other networks: graphcondense evaluate {folder} --models gcn,gin,sage, then the report again."
-        )
+        kinds = "gcn,sgc,sage" if isinstance(condensed, CondensedGraph) else "gcn,gin,sage"
+        how = f"graphcondense evaluate {folder} --models {kinds}, then the report again"
+        if not (run.file.parent / "result.json").is_file():  # a file of its own, perhaps of graphs in Python
+            how = "gc.evaluate(condensed, task, model=...) in Python"
+        left_out.append(f"Other networks: {how}.")
     history = history_figures(run.history)
     if not run.history:
         left_out.append("Loss, terms, temperature and density: no history.jsonl beside the condensed file.")
