@@ -86,8 +86,8 @@ class Method(ABC):
         """
         if not isinstance(task, GraphTask):
             raise InputError(
-                f"task={type(task).__name__} must be a task: make one with gc.graph_task(your graphs); for the nodes of "
-                "one graph, use gc.NodeDosCond"
+                f"task={type(task).__name__} must be a task: make one with gc.graph_task(your graphs); for the nodes "
+                "of one graph, use gc.NodeDosCond"
             )
         if task.part is not None and not self.in_parts:
             raise InputError(f"method {self.name!r} cannot be spread over several processes: run it without torchrun")
