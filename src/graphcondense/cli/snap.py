@@ -13,7 +13,8 @@ from graphcondense.cli.tasks import load_task, origin
 from graphcondense.errors import WouldOverwriteError, check_count
 from graphcondense.evaluation import evaluate_any, own_protocol
 from graphcondense.report.tables import bytes_text, facts_table, score_text
-from graphcondense.runs.condense import SNAPPED, find_condensed
+from graphcondense.runs.condense import find_condensed
+from graphcondense.runs.folder import SNAPPED
 from graphcondense.runs.progress import progress_bar
 from graphcondense.runs.scores import keep_scores
 from graphcondense.synthetic import load_condensed

@@ -16,13 +16,12 @@ from graphcondense.files import write_aside, write_json
 from graphcondense.methods import Callback, Condenser
 from graphcondense.presets import Preset
 from graphcondense.runs.callbacks import EVERY_MINUTE, Checkpoints, EarlyStop, Every, History
-from graphcondense.runs.folder import CONDENSED, HISTORY, RESULT, read_result, run_folder
+from graphcondense.runs.folder import CONDENSED, HISTORY, RESULT, SNAPPED, read_result, run_folder
 from graphcondense.synthetic import CondensedDataset, CondensedGraph, json_safe, load_condensed, summary
 from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import FolderStore, Store
 
 _FINISHED = b"finished"
-SNAPPED = "snapped.safetensors"
 Condensed = CondensedDataset | CondensedGraph
 
 
@@ -170,7 +169,6 @@ def write_run(
         "original_bytes": condensed.info["original_bytes"],
         "settings": condensed.info["settings"],
     }
-    (folder / SNAPPED).unlink(missing_ok=True)  # of a run that was here before
     if snapped is not None:
         file = snapped.save(folder / SNAPPED, force=True)
         result["snapped"] = {"file": str(file), "bytes": snapped.num_bytes}

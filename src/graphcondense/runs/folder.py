@@ -21,7 +21,8 @@ from graphcondense.files import write_json
 from graphcondense.methods import versions
 from graphcondense.runs.checkpoint import check_same_settings, checkpoint_files
 
-CONDENSED, HISTORY, RESULT = "condensed.safetensors", "history.jsonl", "result.json"
+CONDENSED, SNAPPED = "condensed.safetensors", "snapped.safetensors"
+HISTORY, RESULT = "history.jsonl", "result.json"
 SETTINGS, ENVIRONMENT, LOCK = "settings.json", "environment.json", ".lock"
 
 
@@ -122,7 +123,7 @@ def run_folder(
         stored = _read_json(folder / SETTINGS) if resume else None
         now, notes = environment(ranks), []
         if stored is None:
-            for file in [folder / name for name in (RESULT, CONDENSED, HISTORY)] + checkpoint_files(folder):
+            for file in [folder / name for name in (RESULT, CONDENSED, SNAPPED, HISTORY)] + checkpoint_files(folder):
                 file.unlink(missing_ok=True)
             write_json(folder / SETTINGS, settings)
         else:
@@ -135,7 +136,7 @@ def run_folder(
 
 def _sweep(folder: Path) -> None:
     """Remove what a killed process left half written."""
-    for name in (CONDENSED, RESULT, SETTINGS, ENVIRONMENT, HISTORY, "checkpoint-*.safetensors"):
+    for name in (CONDENSED, SNAPPED, RESULT, SETTINGS, ENVIRONMENT, HISTORY, "checkpoint-*.safetensors"):
         for rubbish in folder.glob(f".{name}.*"):
             rubbish.unlink(missing_ok=True)
 

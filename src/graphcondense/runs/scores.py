@@ -9,6 +9,7 @@ from typing import Any
 
 from graphcondense.evaluation import Scores
 from graphcondense.files import write_json
+from graphcondense.runs.folder import RESULT
 
 
 def scores_file(file: Path) -> Path:
@@ -33,7 +34,7 @@ def kept_scores(file: Path) -> dict[str, Scores]:
 
 def keep_scores(file: Path, dataset: str, scores: dict[str, Scores]) -> Path | None:
     """Keep scores beside a condensed file in a run folder; those of other networks stay. Elsewhere nothing is kept."""
-    if not (file.parent / "result.json").is_file():
+    if not (file.parent / RESULT).is_file():
         return None
     together = {name: one.to_dict() for name, one in (kept_scores(file) | scores).items()}
     return write_json(scores_file(file), {"sha256": _digest(file), "dataset": dataset, "scores": together})

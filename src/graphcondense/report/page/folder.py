@@ -12,7 +12,8 @@ from typing import Any
 from graphcondense.errors import GraphcondenseError
 from graphcondense.evaluation import Scores
 from graphcondense.presets import PRESETS, preset_of
-from graphcondense.runs.condense import SNAPPED, find_condensed
+from graphcondense.runs.condense import find_condensed
+from graphcondense.runs.folder import ENVIRONMENT, HISTORY, RESULT, SNAPPED
 from graphcondense.runs.scores import kept_scores
 from graphcondense.synthetic import CondensedDataset, CondensedGraph, json_safe, load_condensed
 
@@ -52,9 +53,9 @@ class RunFolder:
             file,
             load_condensed(file),
             snapped,
-            read_object(beside / "result.json"),
-            read_object(beside / "environment.json"),
-            read_history(beside / "history.jsonl"),
+            read_object(beside / RESULT),
+            read_object(beside / ENVIRONMENT),
+            read_history(beside / HISTORY),
             kept_scores(file),
             {} if snapped is None else kept_scores(other),
         )

@@ -84,7 +84,7 @@ def run_page(
         folder = shlex.quote(str(run.file.parent))
         kinds = "gcn,sgc,sage" if isinstance(condensed, CondensedGraph) else "gcn,gin,sage"
         how = f"graphcondense evaluate {folder} --models {kinds}, then the report again"
-        if not (run.file.parent / "result.json").is_file():  # a file of its own, perhaps of graphs in Python
+        if not run.result:  # a file of its own, perhaps of graphs in Python
             how = "gc.evaluate(condensed, task, model=...) in Python"
         left_out.append(f"Other networks: {how}.")
     history = history_figures(run.history)
