@@ -13,8 +13,9 @@ import graphcondense
 ROOT = Path(graphcondense.__file__).parent
 LEVELS = {
     **dict.fromkeys(
-        ("autograd", "distributed", "errors", "files", "graphs", "machine", "metrics", "parts", "seeding", "tasks"), 0.0
+        ("autograd", "colours", "distributed", "errors", "files", "graphs", "machine", "metrics", "parts"), 0.0
     ),
+    **dict.fromkeys(("seeding", "tasks"), 0.0),
     "datasets": 1,
     "real": 2,
     "synthetic": 3,

@@ -81,8 +81,8 @@ class Part:
 def deal(y: Tensor, num_classes: int, parts: int, sizes: Tensor | None = None) -> list[Tensor]:
     """Positions of the graphs of each part: every class is cut into runs of equal length, one a part.
 
-    What does not divide evenly goes to other parts in each class. With ``sizes``, the graphs of a run add up to about
-    the same size, so that no part has more work than another.
+    What does not divide evenly goes to other parts in each class. With ``sizes`` (the work that each graph
+    brings), the graphs of a run add up to about the same, so that no part has more work than another.
 
     >>> [part.tolist() for part in deal(torch.tensor([0, 0, 0, 1, 1, 1]), 2, 2)]
     [[0, 1, 3], [2, 4, 5]]

@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 from safetensors.torch import save as to_safetensors
 from torch import Tensor
 
+from graphcondense.colours import distinct_rows
 from graphcondense.distributed import World
 from graphcondense.errors import FileFormatError, InputError, WouldOverwriteError, check_count
 from graphcondense.files import write_aside, write_json
@@ -35,7 +36,7 @@ def split_task(task: GraphTask, shards: int) -> Iterable[GraphTask]:
         if len(index) < shards:
             raise InputError(f"shards={shards} is more than the {len(index)} {name} graphs of {task.name}: use fewer")
         graphs = task.graphs
-        runs = deal(graphs.y[index], task.num_classes, shards, graphs.num_nodes[index])
+        runs = deal(graphs.y[index], task.num_classes, shards, distinct_rows(graphs.subset(index)))
         dealt[name] = [index[part] for part in runs]
     if any(len(part) == 0 for parts in dealt.values() for part in parts):
         raise InputError(f"shards={shards} leaves a shard without training, validation or test graphs: use fewer")
@@ -216,7 +217,7 @@ def own_part(task: GraphTask, world: World, same_batch: bool = True) -> GraphTas
         world: the processes.
         same_batch: see :class:`graphcondense.parts.Part`.
     """
-    dealt = deal(task.train.y, task.num_classes, world.size, task.train.num_nodes)
+    dealt = deal(task.train.y, task.num_classes, world.size, distinct_rows(task.train))
     if min(len(part) for part in dealt) == 0:
         raise InputError(f"{world.size} ranks are too many for the {len(task.train)} training graphs of {task.name}")
     sizes = [class_sizes(task.train.subset(part), task.num_classes) for part in dealt]

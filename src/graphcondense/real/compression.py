@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from graphcondense.colours import refine, start_colours
 from graphcondense.graphs import GraphStore, pointers
-from graphcondense.real.colours import refine, start_colours
 from graphcondense.real.sparse import SparseMatrix
 
 _WORTHWHILE = 0.7  # share of the rows that compression may leave and still pay for its bookkeeping
@@ -87,7 +87,7 @@ def compress(
     if matrix is None:
         return Compression([_level(colours[0], colours[0], None)], colours[0])
     for _ in range(layers):
-        colours.append(refine(colours[-1], matrix))
+        colours.append(refine(colours[-1], matrix.ptr, matrix.col))
     # The first layer multiplies the rows of level 1, each other one those of the level below: these are what it saves.
     multiplied = [colours[1], *colours[1:-1]]
     if sum(int(colour.max()) + 1 for colour in multiplied) > _WORTHWHILE * nodes * layers:

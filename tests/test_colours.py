@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 import torch
 
+from graphcondense.colours import distinct_rows, refine, start_colours
 from graphcondense.graphs import GraphStore
-from graphcondense.real.colours import refine, start_colours
 from graphcondense.real.operators import propagation_matrix
 from tests.made_up import random_store
 
@@ -33,7 +33,20 @@ def test_same_partition_as_the_definition(directed: bool) -> None:
     for level in plain_refinement(store, 3):
         pairs = set(zip(colours.tolist(), level, strict=True))
         assert len(pairs) == len(set(level)) == int(colours.max()) + 1
-        colours = refine(colours, matrix)
+        colours = refine(colours, matrix.ptr, matrix.col)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_distinct_rows_share_a_row_among_the_nodes_of_a_colour(directed: bool) -> None:
+    store = random_store(60, seed=2, directed=directed)
+    labelled = list(zip(store.y[store.graph_of_node].tolist(), plain_refinement(store, 2)[-1], strict=True))
+    often = Counter(labelled)
+    expected = torch.zeros(len(store), dtype=torch.double)
+    for graph, key in zip(store.graph_of_node.tolist(), labelled, strict=True):
+        expected[graph] += 1 / often[key]
+    found = distinct_rows(store)
+    torch.testing.assert_close(found, expected)
+    assert found.sum() == pytest.approx(len(often)) and found.sum() < len(store.x)
 
 
 def test_negative_zero_is_zero() -> None:
@@ -52,6 +65,6 @@ def test_number_of_colours_on_molecules(name: str, expected: list[int], needs_da
     matrix = propagation_matrix(graphs, "gcn")
     colours, counts = start_colours(graphs), []
     for _ in range(3):
-        colours = refine(colours, matrix)
+        colours = refine(colours, matrix.ptr, matrix.col)
         counts.append(int(colours.max()) + 1)
     assert counts == expected
