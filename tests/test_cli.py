@@ -283,6 +283,7 @@ def test_a_report_is_one_page(tiny: str, tmp_path: Path) -> None:
     page = Path(told["file"])
     assert page == Path("run/report.html") and page.stat().st_size == told["bytes"]
     assert "random instead" in page.read_text() and "nearest real" in page.read_text()
+    assert "The score of the whole set: graphcondense compare" in page.read_text()
     assert (
         run_json("evaluate", "run", "--seeds", 2)["per_seed"]
         == json.loads(Path("run/condensed.scores.json").read_text())["scores"]["gcn"]["per_seed"]

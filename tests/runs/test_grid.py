@@ -366,14 +366,22 @@ def longer(preset: Preset) -> Preset:
     return replace(preset, recipe=replace(preset.recipe, epochs=preset.recipe.epochs + 1))
 
 
-@pytest.mark.parametrize("what", ["settings", "seeds", "dataset", "recipe"])
-def test_cells_of_other_settings_are_refused(task: GraphTask, tmp_path: Path, what: str) -> None:
+@pytest.mark.parametrize(
+    ("what", "named"),
+    [
+        ("settings", "iterations=2, not 3"),
+        ("seeds", "eval_seeds=2, not 3"),
+        ("dataset", "dataset='toy', not 'other'"),
+        ("recipe", "epochs="),
+    ],
+)
+def test_cells_of_other_settings_are_refused(task: GraphTask, tmp_path: Path, what: str, named: str) -> None:
     run_grid(some_cells(sizes=[1]), task, SMALL, folder=tmp_path)
     changes: dict[str, dict[str, Any]] = {"settings": {"settings": {"iterations": 3}}, "seeds": {"eval_seeds": 3}}
     cells = some_cells(sizes=[1], **changes.get(what, {}))
     other_task = replace(task, name="other") if what == "dataset" else task
     preset = longer(SMALL) if what == "recipe" else SMALL
-    with pytest.raises(InputError, match=r"was made with other settings.*--force"):
+    with pytest.raises(InputError, match=rf"is of a run with {named}.*--force"):
         run_grid(cells, other_task, preset, folder=tmp_path, resume=True)
 
 

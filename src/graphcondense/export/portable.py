@@ -94,6 +94,6 @@ def reading(path: Path) -> Iterator[None]:
 def check_new_file(path: Path, ending: str, *, force: bool) -> None:
     """Raise unless a file that ends in ``ending`` may be written at ``path``."""
     if path.suffix != ending:
-        raise FileFormatError(f"--out {path} must end in {ending}")
+        raise FileFormatError(f"--out {path} must end in {ending}, or choose another --format")
     if path.is_dir() or (path.exists() and not force):
         raise WouldOverwriteError(f"{path} exists: choose another --out, or overwrite it with --force")

@@ -29,6 +29,7 @@ from graphcondense.methods import Condenser, Coreset
 from graphcondense.models import Network, NetworkConfig
 from graphcondense.presets import Preset
 from graphcondense.runs.backends import backend
+from graphcondense.runs.checkpoint import check_same_settings
 from graphcondense.runs.condense import condense_with
 from graphcondense.runs.folder import check_is_no_file, describe, locked, make_folder
 from graphcondense.runs.progress import Advance, ProgressCallback
@@ -357,22 +358,26 @@ def _finished(
             continue
         try:
             row = json.loads(there[cell.stem].read_text(encoding="utf-8"))
-            same = (
-                row["dataset"] == task.name
-                and row["info"]["source"] == task.source
-                and row["info"]["settings"] == json_safe(asdict(cell.method))
-                and row["info"]["evaluation"] == json_safe(preset.protocol.to_dict())
-                and row["model"] == cell.model
-                and len(row["evaluation"]["per_seed"]) == cell.eval_seeds
-            )
+            made_with = {
+                "dataset": row["dataset"],
+                "source": row["info"]["source"],
+                **row["info"]["settings"],
+                "evaluation": row["info"]["evaluation"],
+                "model": row["model"],
+                "eval_seeds": len(row["evaluation"]["per_seed"]),
+            }
             table_rows([row])
         except (ValueError, KeyError, TypeError, ZeroDivisionError):
             raise FileFormatError(f"{there[cell.stem]} is damaged: remove it, and --resume makes it anew") from None
-        if not same:
-            raise InputError(
-                f"{there[cell.stem]} was made with other settings: give the same ones, choose another --out, or "
-                "replace it with --force"
-            )
+        asked = {
+            "dataset": task.name,
+            "source": task.source,
+            **json_safe(asdict(cell.method)),
+            "evaluation": json_safe(preset.protocol.to_dict()),
+            "model": cell.model,
+            "eval_seeds": cell.eval_seeds,
+        }
+        check_same_settings(made_with, asked, there[cell.stem])
         rows[cell.stem] = row
     return rows
 

@@ -79,7 +79,8 @@ def run_page(
     scores, snapped = run.scores | new, run.snapped_scores | new_snapped
     tests = None if task is None else len(task.split.test)
     if not _row(known, "whole", condensed):
-        left_out.append(f"The scores of random graphs and of the whole set: {_compare_command(run)}")
+        what = "The score of the whole set" if other else "The scores of random graphs and of the whole set"
+        left_out.append(f"{what}: {_compare_command(run, other is None)}")
     if len(scores) == 1:
         folder = shlex.quote(str(run.file.parent))
         kinds = "gcn,sgc,sage" if isinstance(condensed, CondensedGraph) else "gcn,gin,sage"
@@ -342,7 +343,7 @@ def _facts(values: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     return rows
 
 
-def _compare_command(run: RunFolder) -> str:
+def _compare_command(run: RunFolder, with_random: bool) -> str:
     info, condensed = run.condensed.info, run.condensed
     size = (
         f"--nodes {len(condensed)}"
@@ -352,5 +353,5 @@ def _compare_command(run: RunFolder) -> str:
     source = shlex.quote(str(info.get("source") or "DATASET"))
     return (
         f"graphcondense compare {source} {size} --methods whole,random,{info.get('method', 'doscond')} --out table, "
-        "then the report with --compare table (or --random for one random selection)."
+        f"then the report with --compare table{' (or --random for one random selection)' if with_random else ''}."
     )
