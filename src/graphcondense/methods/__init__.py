@@ -12,9 +12,13 @@ from graphcondense.methods.node_doscond import GCond, NodeDosCond, NodeDosCondX
 from graphcondense.methods.node_selection import HerdingNodes, KCenterNodes, RandomNodes, WholeNodes
 from graphcondense.methods.run import Run
 from graphcondense.methods.selection import RandomSelection, Whole, choose_at_random
+from graphcondense.methods.soft import HerdingSoft, RandomSoft
 
 METHODS: MappingProxyType[str, type[Method]] = MappingProxyType(
-    {method.name: method for method in (Whole, RandomSelection, Herding, KCenter, DCG, DosCond, DosCondBi)}
+    {
+        method.name: method
+        for method in (Whole, RandomSelection, RandomSoft, Herding, HerdingSoft, KCenter, DCG, DosCond, DosCondBi)
+    }
 )
 NODE_METHODS: MappingProxyType[str, type[NodeMethod]] = MappingProxyType(
     {
@@ -36,6 +40,7 @@ __all__ = [
     "GCond",
     "Herding",
     "HerdingNodes",
+    "HerdingSoft",
     "KCenter",
     "KCenterNodes",
     "Method",
@@ -44,6 +49,7 @@ __all__ = [
     "NodeMethod",
     "RandomNodes",
     "RandomSelection",
+    "RandomSoft",
     "Run",
     "Whole",
     "WholeNodes",

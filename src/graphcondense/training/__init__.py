@@ -3,13 +3,16 @@
 from graphcondense.training.losses import graph_losses, residual_change, residuals
 from graphcondense.training.nodes import TrainedNodeNetworks, train_nodes
 from graphcondense.training.store import FolderStore, Store
+from graphcondense.training.teacher import Ridge, Teacher
 from graphcondense.training.trainer import Progress, Recipe, TrainedNetworks, predict, prediction_batches, train
 
 __all__ = [
     "FolderStore",
     "Progress",
     "Recipe",
+    "Ridge",
     "Store",
+    "Teacher",
     "TrainedNetworks",
     "TrainedNodeNetworks",
     "graph_losses",

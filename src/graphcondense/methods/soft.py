@@ -1,0 +1,68 @@
+"""Soft labels for real graphs that were chosen: what a teacher of the whole set says of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from graphcondense.errors import check_count
+from graphcondense.graphs import GraphStore
+from graphcondense.methods.base import Method
+from graphcondense.methods.callbacks import Callback
+from graphcondense.methods.coresets import Herding
+from graphcondense.methods.selection import RandomSelection
+from graphcondense.models import Network, NetworkConfig
+from graphcondense.tasks import GraphTask
+from graphcondense.training import Store, Teacher
+
+
+@dataclass(frozen=True, kw_only=True)
+class Soft(Method):
+    """A way to choose graphs, with labels that say how much of each class a graph is.
+
+    A soft label is a number a class; it counts in the bytes of the file, and fitting the teacher in the seconds.
+
+    Args:
+        network: the kind of network that the teacher's untrained ones are of.
+        teacher_networks: how many the teacher averages.
+        teacher_hidden: their width.
+    """
+
+    network: NetworkConfig = NetworkConfig()
+    teacher_networks: int = 4
+    teacher_hidden: int = 512
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("teacher_networks", self.teacher_networks)
+        check_count("teacher_hidden", self.teacher_hidden)
+
+    def _condense(
+        self, task: GraphTask, callbacks: Sequence[Callback], store: Store
+    ) -> tuple[GraphStore, list[dict[str, float]]]:
+        graphs, history = super()._condense(task, callbacks, store)  # type: ignore[safe-super]
+        return replace(graphs, y=self.teacher(task).probabilities(graphs)), history
+
+    def teacher(self, task: GraphTask) -> Teacher:
+        """The teacher of ``task``; ROC-AUC does not care how many graphs a class has, so neither does it."""
+        wide = replace(self.network, hidden=self.teacher_hidden)
+        network = Network(wide, task.num_features, task.num_outputs)
+        balanced = task.metric == "roc_auc"
+        return Teacher.fit(
+            network, task.train, task.num_classes, networks=self.teacher_networks, balanced=balanced, seed=self.seed
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomSoft(Soft, RandomSelection):
+    """Random graphs with soft labels: what every method that learns graphs must beat."""
+
+    name: ClassVar[str] = "random-soft"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HerdingSoft(Soft, Herding):
+    """Herding's graphs with soft labels."""
+
+    name: ClassVar[str] = "herding-soft"
