@@ -38,7 +38,7 @@ def parse_settings(pairs: list[str] | None) -> dict[str, Any]:
             raise InputError(f"--set {pair!r} is not NAME=VALUE, e.g. --set feature_rate=0.005")
         try:
             settings[name.strip().replace("-", "_")] = tomllib.loads(f"v = {text}")["v"]
-        except tomllib.TOMLDecodeError:
+        except (ValueError, KeyError, RecursionError):  # no TOML: a word
             settings[name.strip().replace("-", "_")] = text
     return settings
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from graphcondense.distributed import World
-from graphcondense.methods.state import State, copies, load_copies, part_of, prefixed
+from graphcondense.methods.state import State, check_like, copies, load_copies, part_of, prefixed
 
 Record = dict[str, float]
 
@@ -96,5 +96,8 @@ class Run:
     def load_state(self, state: Mapping[str, Tensor], history: Sequence[Record], seconds: Sequence[float]) -> None:
         """Go on from where another process was when it took :meth:`state` and had this history."""
         self._steps.load_state(part_of(state, "steps"))
-        self._kept = part_of(state, "kept")
+        kept = part_of(state, "kept")
+        for place, tensor in enumerate(self._steps.learned if kept else ()):
+            check_like(kept[str(place)], tensor)
+        self._kept = kept
         self.history[:], self.seconds[:] = history, seconds

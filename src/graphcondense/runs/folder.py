@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shlex
@@ -17,7 +16,7 @@ import torch
 from filelock import FileLock, Timeout
 
 from graphcondense.errors import FileFormatError, GraphcondenseError, InputError, WouldOverwriteError
-from graphcondense.files import write_json
+from graphcondense.files import parse_json, write_json
 from graphcondense.methods import versions
 from graphcondense.runs.checkpoint import check_same_settings, checkpoint_files
 
@@ -143,7 +142,7 @@ def _sweep(folder: Path) -> None:
 
 def _read_json(path: Path) -> dict[str, Any] | None:
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = parse_json(path.read_text(encoding="utf-8"))
         if isinstance(value, dict):
             return value
     except FileNotFoundError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +23,7 @@ from graphcondense.errors import (
     unknown_name,
 )
 from graphcondense.evaluation import evaluate, evaluate_nodes
-from graphcondense.files import write_json
+from graphcondense.files import parse_json, write_json
 from graphcondense.methods import Condenser, Coreset
 from graphcondense.models import Network, NetworkConfig
 from graphcondense.presets import Preset
@@ -356,7 +355,7 @@ def _finished(
         if cell.stem not in there:
             continue
         try:
-            row = json.loads(there[cell.stem].read_text(encoding="utf-8"))
+            row = parse_json(there[cell.stem].read_text(encoding="utf-8"))
             same = (
                 row["dataset"] == task.name
                 and row["info"]["source"] == task.source
@@ -366,7 +365,7 @@ def _finished(
                 and len(row["evaluation"]["per_seed"]) == cell.eval_seeds
             )
             table_rows([row])
-        except (ValueError, KeyError, TypeError, ZeroDivisionError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError):
             raise FileFormatError(f"{there[cell.stem]} is damaged: remove it, and --resume makes it anew") from None
         if not same:
             raise InputError(
