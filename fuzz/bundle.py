@@ -52,7 +52,7 @@ def lay_out(blob: bytes, folder: Path, patterns: Iterable[str]) -> None:
     packed: dict[str, dict[str, bytes]] = {}
     for name, content in unpack(blob).items():
         top, _, member = name.partition("/")
-        if not re.fullmatch(r"[\w.-]+", top) or not any(fnmatch(top, pattern) for pattern in patterns):
+        if not re.fullmatch(r"[\w.-]{1,80}", top) or not any(fnmatch(top, pattern) for pattern in patterns):
             continue
         if member and top.endswith(_MEMBERS):
             packed.setdefault(top, {})[member] = content

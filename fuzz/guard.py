@@ -25,7 +25,15 @@ _FORBIDDEN = (
 )
 _ELSEWHERE = tuple(
     str(Path(path).resolve())
-    for path in {*sysconfig.get_paths().values(), sys.prefix, sys.base_prefix, "/proc", "/sys", "/dev/null", "/dev/urandom"}
+    for path in {
+        *sysconfig.get_paths().values(),
+        sys.prefix,
+        sys.base_prefix,
+        "/proc",
+        "/sys",
+        "/dev/null",
+        "/dev/urandom",
+    }
 )
 
 

@@ -26,9 +26,9 @@ import graphcondense as gc
 from graphcondense.datasets.shards import split_task, write_shards
 from graphcondense.models import Network, NetworkConfig
 from graphcondense.runs.checkpoint import Checkpoint
+from graphcondense.runs.condense import condense_into
 from graphcondense.runs.grid import plan, run_grid, table_rows
 from graphcondense.runs.scores import keep_scores
-from graphcondense.runs.condense import condense_into
 from graphcondense.synthetic import snap
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -70,7 +70,9 @@ def condensed() -> Iterator[tuple[str, bytes]]:
             yield name, pack(apart("file.safetensors", content))
             if name == "snapped":
                 wide = content.replace(b'\\"width\\": 3', b'\\"width\\": 999999')
-                wide = (len(wide) - len(content) + int.from_bytes(content[:8], "little")).to_bytes(8, "little") + wide[8:]
+                wide = (len(wide) - len(content) + int.from_bytes(content[:8], "little")).to_bytes(8, "little") + wide[
+                    8:
+                ]
                 yield "bomb", pack(apart("file.safetensors", wide))
     yield "cut", pack({"file.safetensors": small_condensed()[:-5]})
 
@@ -218,7 +220,10 @@ def arrays() -> Iterator[tuple[str, bytes]]:
     }
     amazon = saved(**parts, labels=np.arange(nodes) % 2, class_names=np.array(["a", "b"]))
     yield "amazon", pack(apart("amazon.npz", amazon))
-    yield "outside", pack(apart("amazon.npz", saved(**(parts | {"adj_indices": parts["adj_indices"] + 10**9}), labels=0)))
+    yield (
+        "outside",
+        pack(apart("amazon.npz", saved(**(parts | {"adj_indices": parts["adj_indices"] + 10**9}), labels=0))),
+    )
     yield "dense", pack(apart("amazon.npz", saved(**(parts | {"attr_shape": np.array([nodes, 2**40])}), labels=0)))
     flickr_ring = {key: getattr(ring[:12, :12].tocsr(), key) for key in ("data", "indices", "indptr", "shape")}
     feats = io.BytesIO()

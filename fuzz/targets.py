@@ -43,7 +43,6 @@ from graphcondense.runs.folder import CONDENSED, read_result, run_folder
 from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training.store import _read as read_trained
 
-
 keep_freed_memory()  # asks the C library the first time
 
 

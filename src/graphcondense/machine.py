@@ -7,6 +7,8 @@ import os
 import sys
 from functools import cache
 
+from graphcondense.errors import InputError
+
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 _KEPT_BYTES = 2**30
 
@@ -17,6 +19,12 @@ def physical_memory() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return sys.maxsize
+
+
+def check_fits(needed: int, what: str, remedy: str) -> None:
+    """Raise if ``needed`` bytes for ``what`` are more than this machine has."""
+    if needed > (available := physical_memory()):
+        raise InputError(f"{what} need about {needed / 1e9:.0f} GB, this machine has {available / 1e9:.0f}: {remedy}")
 
 
 @cache

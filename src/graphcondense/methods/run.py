@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from graphcondense.distributed import World
+from graphcondense.methods.numbers import LossWatch, check_learned
 from graphcondense.methods.state import State, check_like, copies, load_copies, part_of, prefixed
 
 Record = dict[str, float]
@@ -16,6 +17,8 @@ Record = dict[str, float]
 
 class Steps(Protocol):
     """What is iterated: condensations of graphs and of nodes."""
+
+    watch: LossWatch
 
     @property
     def learned(self) -> list[Tensor]:
@@ -87,10 +90,12 @@ class Run:
         """The graphs at the end: those that were kept, else the last ones."""
         if self._kept:
             load_copies(self._steps.learned, self._kept)
+        check_learned(len(self.history), self._steps.learned, self._steps.watch)
         return self._steps.result()
 
     def state(self) -> State:
-        """Everything but the history that going on needs, as tensors."""
+        """Everything but the history that going on needs, as tensors; none that is not finite."""
+        check_learned(len(self.history), self._steps.learned, self._steps.watch)
         return prefixed("steps", self._steps.state()) | prefixed("kept", self._kept)
 
     def load_state(self, state: Mapping[str, Tensor], history: Sequence[Record], seconds: Sequence[float]) -> None:
@@ -101,3 +106,4 @@ class Run:
             check_like(kept[str(place)], tensor)
         self._kept = kept
         self.history[:], self.seconds[:] = history, seconds
+        self._steps.watch.recall(record["loss"] for record in history)
