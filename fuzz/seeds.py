@@ -281,7 +281,12 @@ def imported() -> Iterator[tuple[str, bytes]]:
 
 def settings() -> Iterator[tuple[str, bytes]]:
     """Settings of every kind, and nesting without end."""
-    yield "usual", pack({"settings.txt": b"doscond\nfeature_rate=0.1\nreal-batch=all\npad=true\nnodes=3\n1,10"})
+    yield (
+        "usual",
+        pack(
+            {"settings.txt": b"doscond\ngraphs_per_class=1\nfeature_rate=0.1\nreal-batch=all\npad=true\nnodes=3\n1,10"}
+        ),
+    )
     yield "wrong", pack({"settings.txt": b"dcg\nrestart_at=1e400\nnetwork={kind='gcn'}\nmatch=[1]\n1"})
     yield "deep", pack({"settings.txt": b"doscond\nnodes=" + b"[" * 10_000 + b"\n1"})
     yield "nodes", pack({"settings.txt": b"herding\nnodes=1979-05-27\nseed=-1\n1"})

@@ -226,7 +226,8 @@ def read_import(folder: Path) -> None:
 
 def read_settings(folder: Path) -> None:
     """Settings on the command line, a line each; the first line is the method."""
-    lines = (folder / "settings.txt").read_text(encoding="utf-8", errors="replace").split("\n")
+    file = folder / "settings.txt"
+    lines = file.read_text(encoding="utf-8", errors="replace").split("\n") if file.exists() else [""]
     parse_counts("-n", lines[-1])
     task = small_task()
     gc.preset("default", task).method(lines[0], **parse_settings([line for line in lines[1:-1] if line])).check(task)

@@ -151,7 +151,7 @@ def test_damaged_amazon_files_are_refused(tmp_path: Path, content: bytes) -> Non
     info = info_of("Computers")
     (tmp_path / info.folder).mkdir(parents=True)
     (tmp_path / info.folder / info.files[0]).write_bytes(content)
-    with pytest.raises(FileFormatError, match="is not PyG's Amazon file .*: fetch it anew"):
+    with pytest.raises(FileFormatError, match=r"is not PyG's Amazon file .*: fetch it anew"):
         load("Computers", data_root=tmp_path)
 
 

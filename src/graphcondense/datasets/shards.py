@@ -174,7 +174,7 @@ class ShardFolder:
         if index.get("format") != FORMAT:
             raise FileFormatError(f"{path} has format {index.get('format')!r}, this version reads {FORMAT}: update it")
         for name, fits in _FIELDS.items():
-            if not fits(index.get(name)):
+            if name not in index or not fits(index[name]):
                 raise FileFormatError(f"{path} is damaged: its {name} cannot be read: write the shards again")
         for shard in index["shards"]:
             if len(shard["train_sizes"]) != index["num_classes"]:

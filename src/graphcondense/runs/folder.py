@@ -37,6 +37,7 @@ def environment(ranks: int = 1) -> dict[str, Any]:
         "platform": platform.platform(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
         "device": "cpu",
         "ranks": ranks,
         "command": command_line(),
@@ -154,7 +155,7 @@ def _read_json(path: Path) -> dict[str, Any] | None:
 
 def _changes(old: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What is another than when the run began, and may change the last digits of its result."""
-    names = ("versions", "platform", "threads", "device", "ranks")
+    names = ("versions", "platform", "threads", "deterministic", "device", "ranks")
     changed = [name for name in names if name in old and old[name] != now[name]]
     if not changed:
         return []
