@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data/TUDataset),)
 export GRAPHCONDENSE_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help install quickstart test lint types format bench scaling reproduce results docs clean
+.PHONY: help install quickstart test lint types format bench scaling reproduce results docs fuzz audit clean
 
 help:
 	@echo "make quickstart   install, then condense hand-written digits and print how good the result is"
@@ -19,6 +19,8 @@ help:
 	@echo "make scaling      measure 1 and 2 ranks beside each other (a quarter of an hour on two idle cores)"
 	@echo "make reproduce    run the paper's tables and figures again (a day; continues where it stopped)"
 	@echo "make results      write docs/results.md and docs/performance.md from the stored results"
+	@echo "make fuzz         fuzz every reader of files, SECONDS=600 each (two hours; TARGETS=\"tu ogb\" for some)"
+	@echo "make audit        see that all that is installed is pinned, and look for known vulnerabilities where possible"
 	@echo "make docs         build the documentation into site/, warnings are errors"
 	@echo "make clean        remove the environment and all caches"
 
@@ -64,6 +66,16 @@ reproduce: $(STAMP)
 results: $(STAMP)
 	$(BIN)/python benchmarks/results_page.py
 	$(BIN)/python benchmarks/bench.py render
+
+SECONDS ?= 600
+TARGETS ?= condensed checkpoint run comparison shards tu ogb planetoid arrays import settings cached
+
+fuzz: $(STAMP)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[fuzz]"
+	for one in $(TARGETS); do $(BIN)/python fuzz/run.py $$one --seconds $(SECONDS) || exit; done
+
+audit: $(STAMP)
+	$(BIN)/python .ci/audit.py
 
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -7,6 +7,7 @@ from graphcondense.errors import GraphcondenseError, InputError
 from graphcondense.evaluation import Protocol, Scores, evaluate_nodes, pooled
 from graphcondense.evaluation import evaluate_any as evaluate
 from graphcondense.export import export, import_graphs, to_networkx
+from graphcondense.machine import deterministic
 from graphcondense.methods import (
     DCG,
     DosCond,
@@ -62,6 +63,7 @@ __all__ = [
     "Whole",
     "WholeNodes",
     "callbacks",
+    "deterministic",
     "ego_graphs",
     "evaluate",
     "evaluate_nodes",

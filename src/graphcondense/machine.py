@@ -5,7 +5,13 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+
+import torch
+
+from graphcondense.errors import InputError
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 _KEPT_BYTES = 2**30
@@ -17,6 +23,39 @@ def physical_memory() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return sys.maxsize
+
+
+def check_fits(needed: int, what: str, remedy: str) -> None:
+    """Raise if ``needed`` bytes for ``what`` are more than this machine has."""
+    if needed > (available := physical_memory()):
+        raise InputError(f"{what} need about {needed / 1e9:.0f} GB, this machine has {available / 1e9:.0f}: {remedy}")
+
+
+def be_deterministic() -> None:
+    """From now on the same bits come out whatever the number of threads: compute with one.
+
+    Sums that several threads share are added up in another order when the threads are others; only one thread always
+    has the same order. PyTorch's deterministic kernels, which are asked for, too, do not change that.
+    """
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
+
+
+@contextmanager
+def deterministic() -> Iterator[None]:
+    """The same bits whatever the number of threads, for what runs within; it runs with one thread.
+
+    >>> with deterministic():
+    ...     torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    (1, True)
+    """
+    threads, enabled = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    be_deterministic()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.use_deterministic_algorithms(enabled)
 
 
 @cache

@@ -154,7 +154,7 @@ def test_classes_count_by_their_share_of_training_nodes() -> None:
 
 
 def test_a_loss_that_is_not_finite_is_an_error_with_advice() -> None:
-    with pytest.raises(GraphcondenseError, match=r"at iteration \d+: lower feature_rate=1e\+38"):
+    with pytest.raises(GraphcondenseError, match=r"at iteration \d+, worst in class \w+: lower feature_rate=1e\+38"):
         condense(feature_rate=1e38, iterations=20)
 
 

@@ -13,6 +13,7 @@ from graphcondense.cli.options import (
     AsJson,
     DataRoot,
     DatasetArgument,
+    Deterministic,
     Force,
     PresetName,
     Resume,
@@ -62,11 +63,14 @@ def compare(
     resume: Resume = False,
     force: Force = False,
     threads: Threads = None,
+    deterministic: Deterministic = False,
     data_root: DataRoot = None,
     as_json: AsJson = False,
 ) -> None:
     """Methods against each other: condense, train, score; mean and standard deviation over all trainings."""
-    set_threads(threads)
+    set_threads(threads, deterministic)
+    if deterministic and backend != "local":
+        raise InputError(f"--deterministic with --backend {backend}: other machines may compute other bits; run here")
     names = parse_list("--methods", methods)
     task = load_task(dataset, data_root)
     chosen = find_preset(preset, task)

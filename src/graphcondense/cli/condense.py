@@ -17,6 +17,7 @@ from graphcondense.cli.options import (
     AsJson,
     DataRoot,
     DatasetArgument,
+    Deterministic,
     Force,
     PresetName,
     Resume,
@@ -111,6 +112,7 @@ def condense(
     ] = "global",
     timeout: Annotated[float, typer.Option(help="With torchrun: seconds until a silent rank counts as lost.")] = 600,
     threads: Threads = None,
+    deterministic: Deterministic = False,
     data_root: DataRoot = None,
     as_json: AsJson = False,
 ) -> None:
@@ -118,10 +120,14 @@ def condense(
 
     Started by torchrun, the processes condense together.
     """
-    set_threads(threads)
+    set_threads(threads, deterministic)
     check_choice("--shard-batch", shard_batch, ("global", "each"))
     check_at_least("--timeout", timeout, 1)
     with world(timeout) as ranks:
+        if deterministic and ranks.size > 1:
+            raise InputError(
+                f"--deterministic with {ranks.size} ranks: sums over ranks depend on their number; run without torchrun"
+            )
         task = load_task(dataset, data_root, ranks, shard_batch == "global")
         chosen = find_preset(preset, task)
         if model is not None:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from graphcondense.cli.console import app, command, out, print_json, say
-from graphcondense.cli.options import AsJson, DataRoot, Threads, parse_list, set_threads
+from graphcondense.cli.options import AsJson, DataRoot, Deterministic, Threads, parse_list, set_threads
 from graphcondense.cli.tasks import load_task, origin
 from graphcondense.errors import check_choice
 from graphcondense.evaluation import NODE_KINDS, own_protocol
@@ -34,11 +34,12 @@ def evaluate(
     ] = None,
     seeds: Annotated[int, typer.Option(help="Trainings, each with a seed of its own.")] = 10,
     threads: Threads = None,
+    deterministic: Deterministic = False,
     data_root: DataRoot = None,
     as_json: AsJson = False,
 ) -> None:
     """Train on condensed graphs, score on the real test graphs."""
-    set_threads(threads)
+    set_threads(threads, deterministic)
     path = find_condensed(run)
     condensed = load_condensed(path)
     names = [None] if models is None else parse_list("--models", models)

@@ -10,6 +10,7 @@ import torch
 import typer
 
 from graphcondense.errors import InputError
+from graphcondense.machine import be_deterministic
 
 DatasetArgument = Annotated[
     str,
@@ -21,6 +22,10 @@ DataRoot = Annotated[Path | None, typer.Option(help="Where the datasets are; els
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 PresetName = Annotated[str, typer.Option("--preset", help="Settings: default, or paper (faithful to the paper).")]
 Threads = Annotated[int | None, typer.Option(help="Threads to compute with; else all cores.")]
+Deterministic = Annotated[
+    bool,
+    typer.Option("--deterministic", help="The same bits whatever the number of threads: computes with one."),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the method, e.g. feature_rate=0.005. Repeatable."),
@@ -38,7 +43,7 @@ def parse_settings(pairs: list[str] | None) -> dict[str, Any]:
             raise InputError(f"--set {pair!r} is not NAME=VALUE, e.g. --set feature_rate=0.005")
         try:
             settings[name.strip().replace("-", "_")] = tomllib.loads(f"v = {text}")["v"]
-        except tomllib.TOMLDecodeError:
+        except (ValueError, KeyError, RecursionError):  # no TOML: a word
             settings[name.strip().replace("-", "_")] = text
     return settings
 
@@ -59,8 +64,15 @@ def parse_counts(option: str, text: str) -> list[int]:
         raise InputError(f"{option} {text!r} must be whole numbers separated by commas, e.g. 1,10,50") from None
 
 
-def set_threads(threads: int | None) -> None:
-    """Use ``threads`` threads."""
+def set_threads(threads: int | None, deterministic: bool = False) -> None:
+    """Use ``threads`` threads; a single one for results that do not depend on their number."""
+    if deterministic:
+        if threads not in (None, 1):
+            raise InputError(
+                f"--threads {threads} with --deterministic: several threads add up in another order than one does; "
+                "leave one of the two away"
+            )
+        be_deterministic()
     if threads is not None:
         if threads < 1:
             raise InputError(f"--threads {threads} must be at least 1")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
+import torch
 from torch_geometric.data import Data
-from torch_geometric.io import read_npz
+from torch_geometric.utils import remove_self_loops, to_undirected
 
+from graphcondense.datasets.arrays import csr_matrix, dense, read_npz
 from graphcondense.datasets.assembly import clean, make_task
 from graphcondense.datasets.checks import check_graphs
 from graphcondense.datasets.ego import ego_graphs
@@ -43,13 +44,20 @@ def load_amazon_ego(name: str, folder: Path, *, split_seed: int = 0) -> GraphTas
 
 
 def read_amazon(file: Path, name: str = "Amazon Photo") -> Data:
-    """A co-purchase graph, read by PyG; ``name`` is for the message if it is none."""
+    """A co-purchase graph, as PyG reads it, with ``class_names``; ``name`` is for the message if it is none."""
     try:
-        with np.load(file, allow_pickle=False) as arrays:
-            known = {"adj_indptr", "attr_indptr", "labels"} <= set(arrays)
-        if known:
-            return read_npz(str(file))
-    except Exception:
-        # A damaged zip raises any of half a dozen types from zipfile, zlib, struct and numpy.
-        known = False
-    raise FileFormatError(f"{file} is not PyG's {name} file: fetch it anew")
+        arrays = read_npz(file)
+        x = (torch.from_numpy(dense(csr_matrix(arrays, "attr_"))) > 0).float()
+        pairs = csr_matrix(arrays, "adj_").tocoo()
+        y = arrays["labels"]
+        if pairs.shape != (len(x), len(x)) or y.shape != (len(x),) or y.dtype.kind not in "iu" or not len(y):
+            raise ValueError(f"{len(x)} rows of features, {pairs.shape} edges, {y.shape} labels")
+        if not 0 <= int(y.min()) <= int(y.max()) < len(y):
+            raise ValueError("labels that are not numbered from 0 on")
+        edges = torch.stack([torch.from_numpy(part).long() for part in (pairs.row, pairs.col)])
+        edges = to_undirected(remove_self_loops(edges)[0], num_nodes=len(x))
+        names = [str(one) for one in arrays.get("class_names", ())]
+        return Data(x=x, edge_index=edges, y=torch.from_numpy(y.astype("int64")), class_names=names)
+    except (OSError, KeyError, ValueError) as error:
+        reason = " ".join(str(error).split())[:80]
+        raise FileFormatError(f"{file} is not PyG's {name} file ({reason}): fetch it anew") from None

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import pickle
 from pathlib import Path
 
 import numpy as np
 import torch
-from scipy import sparse
 from torch import Tensor
-from torch_geometric.io import read_planetoid_data
 
 from graphcondense.datasets.amazon import read_amazon
+from graphcondense.datasets.arrays import csr_matrix, read_npy, read_npz
 from graphcondense.datasets.node_tasks import assemble, node_sizes, per_class_split
+from graphcondense.datasets.planetoid import read_planetoid
 from graphcondense.datasets.textfiles import read_column, read_table
 from graphcondense.errors import FileFormatError
+from graphcondense.files import parse_json
 from graphcondense.tasks import NodeTask, Split
 
 
 def load_planetoid(name: str, folder: Path) -> NodeTask:
     """Cora, Citeseer or Pubmed with the public split; features sum to one a node, as usual."""
-    try:
-        data = read_planetoid_data(str(folder), next(folder.glob("ind.*.graph")).name.split(".")[1])
-    except (pickle.UnpicklingError, EOFError, ValueError, IndexError, RuntimeError, StopIteration) as error:
-        raise FileFormatError(
-            f"{folder} has damaged files ({' '.join(str(error).split())[:80]}): fetch them anew"
-        ) from None
-    index = next(folder.glob("ind.*.test.index"))
-    if len(index.read_text().split()) != int(data.test_mask.sum()) or int(data.test_mask.sum()) != 1000:
-        raise FileFormatError(f"{index} is too short: fetch it anew")
+    data = read_planetoid(folder)
+    _check(folder, data.x, data.edge_index, data.y)
     split = Split(*(data[f"{part}_mask"].nonzero().flatten() for part in ("train", "val", "test")))
     return assemble(name, sum_to_one(data.x), data.edge_index, data.y, split, notes=["features sum to one a node"])
 
@@ -37,8 +29,7 @@ def load_planetoid(name: str, folder: Path) -> NodeTask:
 def load_amazon(name: str, file: Path, split_seed: int = 0) -> NodeTask:
     """Amazon Photo or Computers; 20 nodes a class for training and 30 for validation, by ``split_seed``."""
     data = read_amazon(file, "Amazon")
-    with np.load(file, allow_pickle=False) as arrays:
-        names = [str(one) for one in arrays["class_names"]] if "class_names" in arrays else []
+    names = data.class_names if len(data.class_names) == int(data.y.max()) + 1 else []
     split = per_class_split(data.y, split_seed)
     notes = [f"split made here (20 and 30 of each class, seed {split_seed}): {node_sizes(split)}"]
     return assemble(name, data.x, data.edge_index, data.y, split, notes=notes, class_names=names)
@@ -60,11 +51,12 @@ def load_ogbn(name: str, folder: Path) -> NodeTask:
 def load_flickr(name: str, folder: Path) -> NodeTask:
     """Flickr in GraphSAINT's files, inductive; features standardised by the training nodes."""
     try:
-        with np.load(folder / "adj_full.npz", allow_pickle=False) as file:
-            matrix = sparse.csr_matrix((file["data"], file["indices"], file["indptr"]), tuple(file["shape"]))
-        x = torch.from_numpy(np.load(folder / "feats.npy", allow_pickle=False)).float()
-        classes = json.loads((folder / "class_map.json").read_text(encoding="utf-8"))
-        role = json.loads((folder / "role.json").read_text(encoding="utf-8"))
+        matrix = csr_matrix(read_npz(folder / "adj_full.npz", ("data", "indices", "indptr", "shape")))
+        x = torch.from_numpy(read_npy(folder / "feats.npy")).float()
+        if x.dim() != 2 or matrix.shape != (len(x), len(x)):
+            raise ValueError(f"features of shape {tuple(x.shape)} and a graph of {matrix.shape[0]} nodes")
+        classes = parse_json((folder / "class_map.json").read_bytes())
+        role = parse_json((folder / "role.json").read_bytes())
         y = torch.full((len(x),), -1, dtype=torch.long)
         y[torch.tensor([int(node) for node in classes])] = torch.tensor([int(label) for label in classes.values()])
         parts = [torch.tensor(role[part], dtype=torch.long) for part in ("tr", "va", "te")]

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcondense.datasets.arrays import read_npz
+
 DATA_VARIABLE = "GRAPHCONDENSE_DATA"
 CACHE_VARIABLE = "GRAPHCONDENSE_CACHE"
 HOW_TO_POINT = f"set --data-root or ${DATA_VARIABLE} to the folder that has it"
@@ -63,9 +65,6 @@ def write_array(path: Path, array: NDArray[np.generic]) -> bool:
 def read_array(path: Path) -> NDArray[np.generic] | None:
     """The array of a cached ``.npz`` file; ``None`` if it is not there or is damaged, so that it is made again."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            array: NDArray[np.generic] = file["array"]
-            return array
-    except Exception:
-        # A damaged zip raises any of half a dozen types from zipfile, zlib, struct and numpy: all mean "make it anew".
+        return read_npz(path, ("array",))["array"]
+    except (OSError, KeyError, ValueError):
         return None

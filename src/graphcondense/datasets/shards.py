@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,9 @@ from torch import Tensor
 from graphcondense.colours import distinct_rows
 from graphcondense.distributed import World
 from graphcondense.errors import FileFormatError, InputError, WouldOverwriteError, check_count
-from graphcondense.files import write_aside, write_json
+from graphcondense.files import parse_json, write_aside, write_json
 from graphcondense.graphs import GraphStore, payload_bytes, pointers, repeat
+from graphcondense.metrics import METRICS
 from graphcondense.parts import Part, class_sizes, deal
 from graphcondense.tasks import GraphTask, Split
 
@@ -111,6 +112,47 @@ def _arrays(graphs: GraphStore) -> dict[str, Tensor]:
     }
 
 
+def _count(value: Any, least: int = 0) -> bool:
+    return type(value) is int and least <= value < 2**48
+
+
+def _fits_shard(shard: Any) -> bool:
+    """Whether it is what :func:`write_shards` notes of a shard; its file must lie in the folder itself."""
+    if (
+        not isinstance(shard, dict)
+        or not isinstance(shard.get("file"), str)
+        or not isinstance(shard.get("graphs"), dict)
+    ):
+        return False
+    sizes, graphs = shard.get("train_sizes"), shard["graphs"]
+    return (
+        re.fullmatch(r"[\w-]+\.safetensors", shard["file"]) is not None
+        and set(graphs) == set(_SPLITS)
+        and all(map(_count, graphs.values()))
+        and _count(shard.get("nodes"), 1)
+        and _count(shard.get("train_bytes"), 1)
+        and isinstance(sizes, list)
+        and all(
+            isinstance(own, dict) and all(nodes.isdecimal() and _count(count) for nodes, count in own.items())
+            for own in sizes
+        )
+    )
+
+
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "name": lambda value: isinstance(value, str),
+    "num_features": lambda value: _count(value, 1),
+    "num_classes": lambda value: _count(value, 1) and value <= 1_000_000,
+    "metric": lambda value: isinstance(value, str) and value in METRICS,
+    "class_names": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
+    "position_features": lambda value: (
+        value is None or (isinstance(value, list) and len(value) == 2 and all(map(_count, value)))
+    ),
+    "directed": lambda value: isinstance(value, bool),
+    "shards": lambda value: isinstance(value, list) and bool(value) and all(map(_fits_shard, value)),
+}
+
+
 @dataclass(frozen=True)
 class ShardFolder:
     """A folder of shards by its index."""
@@ -125,20 +167,27 @@ class ShardFolder:
         if not path.is_file():
             return None
         try:
-            index = json.loads(path.read_text(encoding="utf-8"))
-            if index["format"] != FORMAT:
-                raise FileFormatError(f"{path} has format {index['format']!r}, this version reads {FORMAT}: update it")
-            assert index["shards"] and {"name", "num_classes", "metric", "directed"} <= set(index)
-        except (OSError, ValueError, KeyError, TypeError, AssertionError) as error:
-            if isinstance(error, FileFormatError):
-                raise
+            index = parse_json(path.read_text(encoding="utf-8"))
+            if not isinstance(index, dict):
+                raise ValueError("no JSON object")
+        except (OSError, ValueError):
             raise FileFormatError(f"{path} is damaged: write the shards again") from None
+        if index.get("format") != FORMAT:
+            raise FileFormatError(f"{path} has format {index.get('format')!r}, this version reads {FORMAT}: update it")
+        for name, fits in _FIELDS.items():
+            if name not in index or not fits(index[name]):
+                raise FileFormatError(f"{path} is damaged: its {name} cannot be read: write the shards again")
+        for shard in index["shards"]:
+            if len(shard["train_sizes"]) != index["num_classes"]:
+                raise FileFormatError(f"{path} is damaged: {shard['file']} has other classes: write the shards again")
+        if any(column >= index["num_features"] for column in index["position_features"] or ()):
+            raise FileFormatError(f"{path} is damaged: position features that are not there: write the shards again")
         return ShardFolder(folder, index)
 
     def load(self, numbers: Sequence[int] | None = None) -> GraphTask:
         """Some shards as one task; all of them without ``numbers``."""
         chosen = [self.index["shards"][n] for n in (range(len(self.index["shards"])) if numbers is None else numbers)]
-        read = [self._read(self.folder / shard["file"]) for shard in chosen]
+        read = [self._read(shard) for shard in chosen]
         stores = [_joined([part[name] for part in read]) for name in _SPLITS]
         counts = [len(store) for store in stores]
         ends = torch.arange(sum(counts)).split(counts)
@@ -177,24 +226,39 @@ class ShardFolder:
         part = Part(world, sizes, mean, sum(shard["train_bytes"] for shard in shards), same_batch)
         return replace(self.load(owners[world.rank]), part=part)
 
-    def _read(self, path: Path) -> dict[str, GraphStore]:
+    def _read(self, shard: dict[str, Any]) -> dict[str, GraphStore]:
+        path = self.folder / shard["file"]
         try:
             tensors = load_file(path)
-            return {name: self._store(tensors, name) for name in _SPLITS}
-        except (SafetensorError, OSError, KeyError, RuntimeError, AssertionError) as error:
+            stores = {name: self._store(tensors, name) for name in _SPLITS}
+            _need({name: len(store) for name, store in stores.items()} == shard["graphs"], "other graphs than noted")
+            noted = [{int(nodes): count for nodes, count in own.items()} for own in shard["train_sizes"]]
+            _need(class_sizes(stores["train"], self.index["num_classes"]) == noted, "other training graphs than noted")
+            return stores
+        except (SafetensorError, OSError, KeyError, RuntimeError, ValueError) as error:
             raise FileFormatError(f"{path} is missing or damaged: write the shards again ({error})") from None
 
     def _store(self, tensors: dict[str, Tensor], name: str) -> GraphStore:
         x, edges, y = (tensors[f"{name}.{key}"] for key in ("x", "edges", "y"))
-        num_nodes, num_edges = (tensors[f"{name}.{key}"].long() for key in ("num_nodes", "num_edges"))
-        assert x.shape == (int(num_nodes.sum()), self.index["num_features"]), "features and node counts disagree"
-        assert edges.shape == (2, int(num_edges.sum())) and len(y) == len(num_nodes) == len(num_edges), "edges"
+        num_nodes, num_edges = (tensors[f"{name}.{key}"] for key in ("num_nodes", "num_edges"))
+        _need(all(part.dtype == torch.int32 for part in (edges, y, num_nodes, num_edges)), "not whole numbers")
+        _need(y.dim() == 1 and y.shape == num_nodes.shape == num_edges.shape, "labels and graphs disagree")
+        num_nodes, num_edges = num_nodes.long(), num_edges.long()
+        _need(not len(y) or (int(num_nodes.min()) >= 1 and int(num_edges.min()) >= 0), "a graph without nodes")
+        _need(x.shape == (int(num_nodes.sum()), self.index["num_features"]), "features and node counts disagree")
+        _need(x.dtype == torch.float32 and bool(x.isfinite().all()), "features that are not finite numbers")
+        _need(edges.shape == (2, int(num_edges.sum())), "edges and their counts disagree")
         owners = repeat(num_nodes, num_edges)
-        assert not edges.numel() or bool(((edges >= 0) & (edges < owners)).all()), "an edge leaves its graph"
-        assert not len(y) or 0 <= int(y.min()) <= int(y.max()) < self.index["num_classes"], "a label is no class"
+        _need(not edges.numel() or bool(((edges >= 0) & (edges < owners)).all()), "an edge leaves its graph")
+        _need(not len(y) or 0 <= int(y.min()) <= int(y.max()) < self.index["num_classes"], "a label is no class")
         node_ptr = pointers(num_nodes)
         shifted = edges.long() + repeat(node_ptr[:-1], num_edges)
         return GraphStore(x, shifted, node_ptr, pointers(num_edges), y.long(), self.index["directed"])
+
+
+def _need(condition: bool, what: str) -> None:
+    if not condition:
+        raise ValueError(what)
 
 
 def _joined(stores: Sequence[GraphStore]) -> GraphStore:

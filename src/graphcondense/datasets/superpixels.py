@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from graphcondense.datasets.arrays import read_npz
 from graphcondense.datasets.assembly import CleanGraphs, make_task
 from graphcondense.datasets.places import cache_root, read_array, write_array
 from graphcondense.errors import FileFormatError, MissingDataError
@@ -83,9 +84,9 @@ def load_superpixels(name: str, folder: Path, *, progress: Callable[[float], Non
 def read_superpixels(file: Path) -> Superpixels:
     """The superpixels in an ``.npz`` file, checked."""
     try:
-        with np.load(file, allow_pickle=False) as content:
-            num_nodes, y = (torch.from_numpy(content[key].astype(np.int64)) for key in ("num_nodes", "label"))
-            color, pos = (torch.from_numpy(content[key].astype(np.float32)) for key in ("color", "pos"))
+        content = read_npz(file, ("num_nodes", "label", "color", "pos"))
+        num_nodes, y = (torch.from_numpy(content[key].astype(np.int64)) for key in ("num_nodes", "label"))
+        color, pos = (torch.from_numpy(content[key].astype(np.float32)) for key in ("color", "pos"))
     except FileNotFoundError:
         raise MissingDataError(f"{file} is missing: put it there, or name the folder that has it") from None
     except KeyError as error:

@@ -11,6 +11,7 @@ from typing import Literal, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from graphcondense.datasets.arrays import most_bytes
 from graphcondense.errors import FileFormatError, MissingDataError
 
 Number = TypeVar("Number", np.int64, np.float64)
@@ -83,7 +84,7 @@ def _read_text(path: Path) -> str:
     try:
         content = path.read_bytes()
         if path.suffix == ".gz":
-            content = gzip.decompress(content)
+            content = _unpacked(content)
         return content.decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         raise MissingDataError(f"{path} is missing: put it there, or name the folder that has it") from None
@@ -93,6 +94,16 @@ def _read_text(path: Path) -> str:
         raise FileFormatError(f"{path} is damaged ({error}): fetch the file anew") from None
     except OSError as error:
         raise MissingDataError(f"{path} cannot be read ({error.strerror}): check its permissions") from None
+
+
+def _unpacked(content: bytes) -> bytes:
+    """The text of a gzipped file, unless it is far longer than text of that size can be."""
+    most = most_bytes(len(content))
+    with gzip.open(io.BytesIO(content)) as stream:
+        text = stream.read(most + 1)
+    if len(text) > most:
+        raise gzip.BadGzipFile(f"it unpacks to more than {most:,} bytes, which no table of numbers does")
+    return text
 
 
 def _first_wrong_line(path: Path, text: str, columns: int | None, whole: bool) -> FileFormatError:

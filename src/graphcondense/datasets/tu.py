@@ -21,6 +21,8 @@ from graphcondense.errors import FileFormatError, MissingDataError
 from graphcondense.tasks import GraphTask
 
 _EDGES = "_A.txt"
+_USUAL_LABELS = 1000  # one-hot labels up to here are taken whatever the number of nodes
+_MOST_CELLS = 2**24  # beyond that, a stray large number must not ask for memory without end
 
 
 def load_tu(folder: Path, *, split_seed: int = 0, reference_split: bool = True) -> GraphTask:
@@ -141,8 +143,20 @@ def _read_features(raw: Path, name: str, total: int) -> Tensor | None:
         columns = torch.from_numpy(read_table(labels))
         _check_lines(labels, len(columns), total)
         # A column a label between the least and the largest, used or not, as PyG does.
-        blocks += [torch.nn.functional.one_hot(c - c.min()).float() for c in columns.unbind(1)]
+        blocks += [_one_hot(labels, column) for column in columns.unbind(1)]
     return torch.cat(blocks, dim=1) if blocks else None
+
+
+def _one_hot(file: Path, column: Tensor) -> Tensor:
+    """A column a label from the least to the largest; refused where that would be columns without end."""
+    least, largest = int(column.min()), int(column.max())
+    width = largest - least + 1
+    if width > _USUAL_LABELS and len(column) * width > _MOST_CELLS:
+        raise FileFormatError(
+            f"{file} has labels from {least} to {largest}, which would be {width:,} columns for {len(column):,} nodes: "
+            "number the labels from 0 on without gaps, or give them as node attributes"
+        )
+    return torch.zeros(len(column), width).scatter_(1, (column - least).unsqueeze(1), 1.0)
 
 
 def _check_lines(file: Path, lines: int, total: int) -> None:

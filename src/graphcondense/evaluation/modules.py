@@ -69,6 +69,7 @@ def train_modules(
                         best, weights = score, copy.deepcopy(module.state_dict())
                 if progress is not None:
                     progress(position * recipe.epochs + epoch + 1, total)
+            recipe.check_trained({name: value.unsqueeze(0) for name, value in module.named_parameters()}, [seed])
             module.load_state_dict(weights)
             val_scores.append(best)
             test_scores.append(float(metric(_outputs(module, held_out[1]), task.test.y)))

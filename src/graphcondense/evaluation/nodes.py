@@ -193,6 +193,7 @@ def _train_modules(
                         best, kept = score, copy.deepcopy(module.state_dict())
                 if progress is not None:
                     progress(position * recipe.epochs + epoch + 1, recipe.epochs * len(seeds))
+            recipe.check_trained({name: value.unsqueeze(0) for name, value in module.named_parameters()}, [seed])
             module.load_state_dict(kept)
             vals.append(best)
             tests.append(_score(module, task.test))

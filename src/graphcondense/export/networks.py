@@ -16,7 +16,7 @@ from torch_geometric.utils import from_networkx
 from torch_geometric.utils import to_networkx as pyg_to_networkx
 
 from graphcondense.export.portable import check_new_file, joined, parts_of, reading
-from graphcondense.files import write_aside, write_json
+from graphcondense.files import parse_json, refuse_doctype, write_aside, write_json
 from graphcondense.runs.folder import check_folder
 from graphcondense.synthetic import CondensedDataset, CondensedGraph
 
@@ -60,7 +60,7 @@ def write_json_graphs(condensed: CondensedDataset | CondensedGraph, path: Path, 
 def read_json_graphs(path: Path) -> CondensedDataset | CondensedGraph:
     """Read what :func:`write_json_graphs` wrote."""
     with reading(path):
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        stored = parse_json(path.read_text(encoding="utf-8"))
         graphs = [nx.node_link_graph(graph, edges="edges") for graph in stored["graphs"]]
         return joined([_from_networkx(graph) for graph in graphs], stored["facts"])
 
@@ -108,17 +108,23 @@ def write_graphml(condensed: CondensedDataset | CondensedGraph, folder: Path, *,
     return [*files, write_json(folder / FACTS, parts_of(condensed)[1])]
 
 
+def _read_graphml(file: Path) -> Any:
+    content = file.read_bytes()
+    refuse_doctype(content)
+    return nx.read_graphml(io.BytesIO(content), node_type=int)
+
+
 def read_graphml(folder: Path) -> CondensedDataset | CondensedGraph:
     """Read what :func:`write_graphml` wrote."""
     with reading(folder):
-        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+        facts = parse_json((folder / FACTS).read_text(encoding="utf-8"))
         graphs = []
         with (folder / _LABELS).open(encoding="utf-8", newline="") as stream:
             for row in csv.DictReader(stream):
-                graph = nx.read_graphml(folder / Path(row["file"]).name, node_type=int)
+                graph = _read_graphml(folder / Path(row["file"]).name)
                 for _, values in graph.nodes(data=True):
                     values["x"] = [values[f"x{i}"] for i in range(sum(name[1:].isdigit() for name in values))]
                 if row["label"]:
-                    graph.graph["y"] = json.loads(row["label"])
+                    graph.graph["y"] = parse_json(row["label"])
                 graphs.append(_from_networkx(graph))
         return joined(graphs, facts)

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch_geometric.data import Data
 
-from graphcondense.errors import FileFormatError, WouldOverwriteError
+from graphcondense.errors import FileFormatError, MissingDataError, WouldOverwriteError
 from graphcondense.graphs import GraphStore
 from graphcondense.synthetic import Categories, CondensedDataset, CondensedGraph, load_condensed
 
@@ -84,9 +84,10 @@ def reading(path: Path) -> Iterator[None]:
     """Turn whatever goes wrong while ``path`` is read into one line that names it."""
     try:
         yield
-    except FileFormatError as error:
+    except (FileFormatError, MissingDataError) as error:
         raise FileFormatError(f"{path} is not right: {str(error).split(': ', 1)[-1]}") from None
-    except (ValueError, KeyError, TypeError, IndexError, RuntimeError, AttributeError, OSError, SyntaxError) as error:
+    except Exception as error:
+        # Readers of other people's raise nearly any type for a damaged file.
         text = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FileFormatError(f"{path} is not what `graphcondense export` writes: {text}") from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import json
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 
 from graphcondense.export.networks import FACTS
 from graphcondense.export.portable import joined, parts_of, reading
-from graphcondense.files import write_aside, write_json
+from graphcondense.files import parse_json, write_aside, write_json
 from graphcondense.runs.folder import check_folder
 from graphcondense.synthetic import CondensedDataset, CondensedGraph
 
@@ -66,9 +66,17 @@ def _csv(rows: Iterable[Iterable[Any]]) -> str:
 def read_csv(folder: Path) -> CondensedDataset | CondensedGraph:
     """Read what :func:`write_csv` wrote; lines of one graph may stand apart, but nodes are in their order."""
     with reading(folder):
-        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
-        graphs, nodes, edges = (_rows(folder / f"{name}.csv") for name in ("graphs", "nodes", "edges"))
-        return joined([_graph(row, nodes, edges, facts) for row in graphs], facts)
+        facts = parse_json((folder / FACTS).read_text(encoding="utf-8"))
+        graphs = _rows(folder / "graphs.csv")
+        nodes, edges = (_by_graph(_rows(folder / f"{name}.csv")) for name in ("nodes", "edges"))
+        return joined([_graph(row, nodes[row["graph"]], edges[row["graph"]], facts) for row in graphs], facts)
+
+
+def _by_graph(rows: list[dict[str, str]]) -> defaultdict[str, list[dict[str, str]]]:
+    groups: defaultdict[str, list[dict[str, str]]] = defaultdict(list)
+    for row in rows:
+        groups[row["graph"]].append(row)
+    return groups
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -76,11 +84,9 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def _graph(
-    row: dict[str, str], nodes: list[dict[str, str]], edges: list[dict[str, str]], facts: dict[str, Any]
-) -> Data:
-    own = [node for node in nodes if node["graph"] == row["graph"]]
-    pairs = [edge for edge in edges if edge["graph"] == row["graph"]]
+def _graph(row: dict[str, str], own: list[dict[str, str]], pairs: list[dict[str, str]], facts: dict[str, Any]) -> Data:
+    if not own:
+        raise ValueError(f"graph {row['graph']} has no node in nodes.csv")
     labelled = own if facts["task"] == "node" else [row]
     names = [name for name in labelled[0] if name.startswith("label")]
     features = [name for name in own[0] if name.startswith("x")]

@@ -3,7 +3,7 @@
 from graphcondense.matching.distances import DISTANCES, Distance, cosine, layerwise_cosine, relative_squared
 from graphcondense.matching.gradients import Gradients
 from graphcondense.matching.match import Matcher, autograd_gradients, tie
-from graphcondense.matching.nodes import NodeMatcher, total
+from graphcondense.matching.nodes import NodeMatcher, formed, total
 from graphcondense.matching.regularisers import first_term, input_norm, second_term, sparsity
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "autograd_gradients",
     "cosine",
     "first_term",
+    "formed",
     "input_norm",
     "layerwise_cosine",
     "relative_squared",

@@ -21,7 +21,12 @@ def relative_squared(synthetic: Gradients, real: Gradients) -> Tensor:
     >>> relative_squared(one, two).tolist()
     [1.25]
     """
-    return (synthetic.flat - real.flat).square().sum(1) / real.flat.square().sum(1).clamp(min=TINY)
+    return (synthetic.flat - real.flat).square().sum(1) / scales(real.flat.square().sum(1))
+
+
+def scales(squares: Tensor) -> Tensor:
+    """Squared lengths to divide by; 1 for a gradient of zero, for which there is no "relative to"."""
+    return squares.where(squares > TINY, torch.ones(()))
 
 
 def cosine(synthetic: Gradients, real: Gradients) -> Tensor:
@@ -53,7 +58,7 @@ def with_slope(
     """The distance summed over the groups, weighed by ``shares`` if given, and its slope in the synthetic gradients."""
     if distance is relative_squared:  # the default, by hand: a tenth of an iteration on a small dataset
         gap = synthetic.flat - real.flat
-        scale = real.flat.square().sum(1).clamp_(min=TINY).reciprocal_()
+        scale = scales(real.flat.square().sum(1)).reciprocal_()
         if shares is not None:
             scale *= shares
         value = torch.dot(gap.square().sum(1), scale)

@@ -16,7 +16,7 @@ from types import MappingProxyType
 import torch
 from torch import Tensor
 
-from graphcondense.matching.distances import TINY, Distance, cosine, layerwise_cosine, relative_squared
+from graphcondense.matching.distances import TINY, Distance, cosine, layerwise_cosine, relative_squared, scales
 from graphcondense.matching.node_pass import NodePass, RealPass, side_by_side, steps
 
 
@@ -49,7 +49,7 @@ def _norms(own: Tensor, real: Tensor) -> Tensor:
 
 def _relative_squared(parts: Sequence[Products]) -> Tensor:
     own, cross, real = _sums(parts)
-    return (own - 2 * cross + real) / real.clamp(min=TINY)
+    return (own - 2 * cross + real) / scales(real)
 
 
 def _cosine(parts: Sequence[Products]) -> Tensor:

@@ -10,6 +10,7 @@ from graphcondense.methods.doscond import DosCond
 from graphcondense.methods.node_base import NodeMethod
 from graphcondense.methods.node_doscond import GCond, NodeDosCond, NodeDosCondX
 from graphcondense.methods.node_selection import HerdingNodes, KCenterNodes, RandomNodes, WholeNodes
+from graphcondense.methods.numbers import DivergedError
 from graphcondense.methods.run import Run
 from graphcondense.methods.selection import RandomSelection, Whole, choose_at_random
 from graphcondense.methods.soft import HerdingSoft, RandomSoft
@@ -35,6 +36,7 @@ __all__ = [
     "Callbacks",
     "Condenser",
     "Coreset",
+    "DivergedError",
     "DosCond",
     "DosCondBi",
     "GCond",

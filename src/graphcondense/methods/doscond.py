@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,13 +9,14 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from graphcondense.errors import GraphcondenseError, InputError, check_choice, check_count
+from graphcondense.errors import InputError, check_choice, check_count
 from graphcondense.graphs import GraphStore
-from graphcondense.machine import physical_memory
-from graphcondense.matching import DISTANCES, Matcher, first_term, second_term, sparsity, total
+from graphcondense.machine import check_fits
+from graphcondense.matching import DISTANCES, Matcher, first_term, relative_squared, second_term, sparsity, total
 from graphcondense.methods.base import Method
 from graphcondense.methods.callbacks import Callback
 from graphcondense.methods.loop import Matching
+from graphcondense.methods.numbers import LossWatch
 from graphcondense.methods.real_side import RealSide, start_graphs
 from graphcondense.methods.selection import choose_at_random
 from graphcondense.methods.state import State, part_of, prefixed, restore, save
@@ -100,11 +100,11 @@ class DosCond(Matching, Method):
         self.start(task)
         total = task.num_classes * self.graphs_per_class
         needed = _COPIES * 4 * total * self.num_nodes(task) ** 2
-        if needed > (available := physical_memory()):
-            raise InputError(
-                f"{total} graphs of {self.num_nodes(task)} nodes need about {needed / 1e9:.0f} GB for their structure, "
-                f"this machine has {available / 1e9:.0f}: lower nodes (--graph-nodes) or graphs_per_class (-n)"
-            )
+        check_fits(
+            needed,
+            f"the structures of {total} graphs of {self.num_nodes(task)} nodes",
+            "lower nodes (--graph-nodes) or graphs_per_class (-n)",
+        )
 
     def num_nodes(self, task: GraphTask) -> int:
         """Nodes that a synthetic graph has room for."""
@@ -145,6 +145,7 @@ class Condensation:
         )
         self.objective = _Objective(settings, task, self.synthetic)
         self.optimiser = self._fresh_optimiser(1.0)
+        self.watch = self.objective.watch
 
     def step(self, iteration: int) -> dict[str, float]:
         """Iteration ``iteration`` (from 0); what it measured."""
@@ -153,11 +154,6 @@ class Condensation:
             self.optimiser = self._fresh_optimiser(0.1)
         self.optimiser.zero_grad()
         loss, record = self.objective.at(iteration)
-        if not all(math.isfinite(value) for value in record.values()):
-            raise GraphcondenseError(
-                f"the loss is {record['loss']} at iteration {iteration + 1}: lower "
-                f"feature_rate={settings.feature_rate} or structure_rate={settings.structure_rate}"
-            )
         torch.autograd.backward(loss, inputs=self.synthetic.learned)
         self.optimiser.step()
         return record
@@ -201,6 +197,7 @@ class _Objective:
         self.weights = settings.weights(self.matcher, generator(settings.seed, "theta"))
         self.noise_source = generator(settings.seed, "structure noise")
         self.sources = {"real batch": self.real.source, "structure noise": self.noise_source}
+        self.watch = LossWatch(task.class_names, settings.rates, float(task.train.x.abs().max()))
         self.labels = synthetic.labels.view(self.groups, -1)
         self.synthetic_weights = torch.full(self.labels.shape, 1 / self.labels.shape[1])
 
@@ -250,6 +247,9 @@ class _Objective:
             "density": float(density.detach()),
             "temperature": temperature,
         }
+        self.watch.see(
+            iteration, record, lambda: relative_squared(matched, real), self.synthetic.learned, theta.values()
+        )
         return loss, record
 
     @torch.no_grad()

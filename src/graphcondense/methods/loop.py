@@ -43,6 +43,12 @@ class Matching:
             raise InputError(f"network={self.network!r} must be a NetworkConfig, e.g. NetworkConfig('sgc')")
         check_choice("distance", self.distance, DISTANCES)
 
+    @property
+    def rates(self) -> dict[str, float]:
+        """The rates by name: that of the features, of the structure, of the networks where they are trained."""
+        names = ("feature_rate", "structure_rate", "inner_rate")
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
+
     def temperature(self, iteration: int) -> float:
         """Temperature of the binary concrete distribution at ``iteration`` (from 0): it falls geometrically from 1."""
         return float(max(self.final_temperature, self.final_temperature ** (iteration / self.annealing)))

@@ -10,11 +10,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from graphcondense.errors import GraphcondenseError, check_at_least, check_choice, check_count
-from graphcondense.matching import DISTANCES, NodeMatcher, first_term, sparsity, total
+from graphcondense.errors import check_at_least, check_choice, check_count
+from graphcondense.machine import check_fits
+from graphcondense.matching import DISTANCES, NodeMatcher, first_term, formed, relative_squared, sparsity, total
 from graphcondense.methods.callbacks import Callback
 from graphcondense.methods.loop import BiLevel, Matching
 from graphcondense.methods.node_base import NodeMethod, choose_nodes
+from graphcondense.methods.numbers import LossWatch
 from graphcondense.methods.state import State, part_of, prefixed, restore, save
 from graphcondense.methods.weights import FreshWeights
 from graphcondense.models import NetworkConfig, NodeNetwork
@@ -31,6 +33,7 @@ from graphcondense.synthetic import (
 )
 from graphcondense.tasks import NodeTask
 
+_COPIES = 8  # of a row a class, node and unit: measured
 STRUCTURES = ("bernoulli", "none", "features")
 
 
@@ -88,6 +91,16 @@ class NodeDosCond(Matching, NodeMethod):
         check_at_least("threshold", self.threshold, 0)
         check_choice("structure", self.structure, STRUCTURES)
 
+    def check(self, task: NodeTask) -> None:
+        """There must be memory for a row a class and node in every layer."""
+        super().check(task)
+        classes, nodes, network = task.num_classes, self.budget(task), self.network
+        check_fits(
+            _COPIES * 4 * classes * nodes * (classes + (network.layers - 1) * network.hidden),
+            f"the gradients of {classes:,} classes in {nodes:,} nodes",
+            "lower nodes or the network's hidden, or choose real nodes (--method herding)",
+        )
+
     def weights(self, matcher: NodeMatcher, source: torch.Generator) -> FreshWeights:
         """At which weights gradients are matched."""
         return FreshWeights(matcher, source)
@@ -127,6 +140,7 @@ class NodeCondensation:
         self.weights = settings.weights(self.matcher, generator(settings.seed, "theta"))
         self.noise = generator(settings.seed, "structure noise")
         self.optimisers = self._fresh_optimisers(1.0)
+        self.watch = LossWatch(task.class_names, settings.rates, float(graph.x.abs().max()))
 
     @property
     def _sizes(self) -> list[int]:
@@ -185,11 +199,14 @@ class NodeCondensation:
             bound = second_node_term(batch, synthetic.num_classes, settings.horizon, settings.network.layers)
         if settings.norm_weight:
             loss = loss + settings.norm_weight * bound
-        if not math.isfinite(float(loss.detach())):
-            raise GraphcondenseError(
-                f"the loss is {float(loss.detach())} at iteration {iteration + 1}: lower "
-                f"feature_rate={settings.feature_rate} or structure_rate={settings.structure_rate}"
-            )
+        with torch.no_grad():
+            first = float(first_term(total(matched, self.synthetic_shares), total(real, self.matcher.shares)))
+        record = {"loss": float(loss.detach()), "first_term": first, "second_term": float(bound.detach())}
+        if density is not None:
+            record |= {"density": float(density.detach()), "temperature": settings.temperature(iteration)}
+        self.watch.see(
+            iteration, record, lambda: relative_squared(formed(matched), formed(real)), self.learned, theta.values()
+        )
         moving = [opt for opt, on in zip(self.optimisers, settings.turns(iteration), strict=True) if opt and on]
         inputs = [tensor for opt in moving for group in opt.param_groups for tensor in group["params"]]
         for opt in moving:
@@ -198,11 +215,6 @@ class NodeCondensation:
             torch.autograd.backward(loss, inputs=inputs)
         for opt in moving:
             opt.step()
-        with torch.no_grad():
-            first = float(first_term(total(matched, self.synthetic_shares), total(real, self.matcher.shares)))
-        record = {"loss": float(loss.detach()), "first_term": first, "second_term": float(bound.detach())}
-        if density is not None:
-            record |= {"density": float(density.detach()), "temperature": settings.temperature(iteration)}
         return record
 
     @property

@@ -9,13 +9,16 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from graphcondense.distributed import World
-from graphcondense.methods.state import State, copies, load_copies, part_of, prefixed
+from graphcondense.methods.numbers import LossWatch, check_learned
+from graphcondense.methods.state import State, check_like, copies, load_copies, part_of, prefixed
 
 Record = dict[str, float]
 
 
 class Steps(Protocol):
     """What is iterated: condensations of graphs and of nodes."""
+
+    watch: LossWatch
 
     @property
     def learned(self) -> list[Tensor]:
@@ -87,14 +90,20 @@ class Run:
         """The graphs at the end: those that were kept, else the last ones."""
         if self._kept:
             load_copies(self._steps.learned, self._kept)
+        check_learned(len(self.history), self._steps.learned, self._steps.watch)
         return self._steps.result()
 
     def state(self) -> State:
-        """Everything but the history that going on needs, as tensors."""
+        """Everything but the history that going on needs, as tensors; none that is not finite."""
+        check_learned(len(self.history), self._steps.learned, self._steps.watch)
         return prefixed("steps", self._steps.state()) | prefixed("kept", self._kept)
 
     def load_state(self, state: Mapping[str, Tensor], history: Sequence[Record], seconds: Sequence[float]) -> None:
         """Go on from where another process was when it took :meth:`state` and had this history."""
         self._steps.load_state(part_of(state, "steps"))
-        self._kept = part_of(state, "kept")
+        kept = part_of(state, "kept")
+        for place, tensor in enumerate(self._steps.learned if kept else ()):
+            check_like(kept[str(place)], tensor)
+        self._kept = kept
         self.history[:], self.seconds[:] = history, seconds
+        self._steps.watch.recall(record["loss"] for record in history)

@@ -35,11 +35,14 @@ def optimiser_state(optimiser: torch.optim.Optimizer) -> State:
 
 def load_optimiser(optimiser: torch.optim.Optimizer, state: Mapping[str, Tensor]) -> None:
     """Put back what :func:`optimiser_state` gave."""
-    for group, rate in zip(optimiser.param_groups, state["rates"].tolist(), strict=True):
+    for group, rate in zip(optimiser.param_groups, state["rates"].double().flatten().tolist(), strict=True):
         group["lr"] = rate
     for place, tensor in enumerate(_tensors(optimiser)):
         own = part_of(state, str(place))
         if own:
+            check_like(own["step"], torch.zeros(()))
+            for name in ("exp_avg", "exp_avg_sq"):
+                check_like(own[name], tensor)
             optimiser.state[tensor] = {name: value.clone() for name, value in own.items()}
         else:
             optimiser.state.pop(tensor, None)
@@ -82,7 +85,14 @@ def copies(tensors: Iterable[Tensor]) -> State:
 def load_copies(tensors: Iterable[Tensor], state: Mapping[str, Tensor]) -> None:
     """Put numbers back into tensors that others hold, too."""
     for place, tensor in enumerate(tensors):
+        check_like(state[str(place)], tensor)
         tensor.copy_(state[str(place)])
+
+
+def check_like(value: Tensor, tensor: Tensor) -> None:
+    """Raise unless ``value``, of a file, can take the place of ``tensor``: compiled optimisers believe every shape."""
+    if value.shape != tensor.shape or value.dtype != tensor.dtype:
+        raise ValueError(f"{tuple(value.shape)} {value.dtype} in the place of {tuple(tensor.shape)} {tensor.dtype}")
 
 
 def _tensors(optimiser: torch.optim.Optimizer) -> list[Tensor]:

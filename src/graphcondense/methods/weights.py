@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from graphcondense.matching import Gradients
-from graphcondense.methods.state import State, restore, save
+from graphcondense.methods.state import State, check_like, restore, save
 from graphcondense.models import Parameters
 
 Graphs = Callable[[], Any]
@@ -103,8 +103,14 @@ class TrainedWeights(FreshWeights):
             for place, name in enumerate(self.matcher.network.parameter_names)
             if f"learned.{place}" in state  # nothing was drawn before the first iteration
         }
+        for value, drawn in zip(weights.values(), self._shapes if weights else (), strict=True):
+            check_like(value, drawn)
         self._take(weights)
         restore(state, (), [self._optimiser], {"source": self.source})
+
+    @property
+    def _shapes(self) -> Iterable[Tensor]:
+        return self.matcher.network.draw(torch.Generator()).values()
 
     def _take(self, weights: Parameters) -> None:
         """Match at these weights from now on, with a fresh optimiser."""

@@ -151,7 +151,13 @@ class Checkpoints(Callback):
         if sent and checkpoint is None:
             checkpoint = Checkpoint.from_bytes(sent, "what the first rank sent")
         if checkpoint is not None:
-            run.load_state(checkpoint.state, checkpoint.history, checkpoint.iteration_seconds)
+            try:
+                run.load_state(checkpoint.state, checkpoint.history, checkpoint.iteration_seconds)
+            except (KeyError, ValueError, TypeError, IndexError, RuntimeError) as error:
+                raise FileFormatError(
+                    f"the checkpoint after iteration {checkpoint.iteration} in {self.folder} does not fit this run "
+                    f"({' '.join(str(error).split())[:80]}): start anew with --force"
+                ) from None
             self.saved, self.seconds_before = checkpoint.iteration, checkpoint.seconds
             self._tell(f"going on after iteration {checkpoint.iteration} of {run.iterations}")
         self._last = time.perf_counter()

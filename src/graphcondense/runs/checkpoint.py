@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from safetensors.torch import save as to_safetensors
 from torch import Tensor
 
 from graphcondense.errors import FileFormatError, InputError
-from graphcondense.files import write_aside
+from graphcondense.files import parse_json, write_aside
 
 FORMAT = 1
 _PREFIX, _SUFFIX = "checkpoint-", ".safetensors"
@@ -73,12 +73,17 @@ class Checkpoint:
         checksum = tensors.pop(_CHECKSUM)
         if not torch.equal(checksum, _as_tensor(_digest(tensors))):
             raise FileFormatError(f"{where} is damaged: its checksum is wrong")
-        facts = json.loads(_as_bytes(tensors.pop(_FACTS)))
+        facts = _facts(tensors.pop(_FACTS), where)
         if facts.get("format") != FORMAT:
             raise FileFormatError(
                 f"{where} has format {facts.get('format')!r}, this version reads {FORMAT}: go on with the version that "
                 "wrote it"
             )
+        for name, fits in _FIELDS.items():
+            if not fits(facts.get(name)):
+                raise FileFormatError(f"{where} is damaged: its {name} cannot be read")
+        if len(facts["history"]) != len(facts["iteration_seconds"]):
+            raise FileFormatError(f"{where} is damaged: its history does not fit its times")
         return Checkpoint(
             {name.removeprefix("state."): value for name, value in tensors.items()},
             facts["history"],
@@ -86,6 +91,31 @@ class Checkpoint:
             facts["seconds"],
             facts["settings"],
         )
+
+
+def _facts(tensor: Tensor, where: str) -> dict[str, Any]:
+    try:
+        facts = parse_json(_as_bytes(tensor))
+    except ValueError:
+        facts = None
+    if not isinstance(facts, dict):
+        raise FileFormatError(f"{where} is damaged: its facts are no JSON object")
+    return facts
+
+
+def _number(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) < 1e300  # which not a number is not
+
+
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "history": lambda value: (
+        isinstance(value, list)
+        and all(isinstance(record, dict) and all(map(_number, record.values())) for record in value)
+    ),
+    "iteration_seconds": lambda value: isinstance(value, list) and all(map(_number, value)),
+    "seconds": _number,
+    "settings": lambda value: isinstance(value, dict),
+}
 
 
 def checkpoint_files(folder: Path) -> list[Path]:

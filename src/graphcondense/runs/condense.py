@@ -13,7 +13,7 @@ from graphcondense.datasets import cache_root
 from graphcondense.distributed import World
 from graphcondense.errors import FileFormatError, InputError, MissingDataError
 from graphcondense.files import write_aside, write_json
-from graphcondense.methods import Callback, Condenser
+from graphcondense.methods import Callback, Condenser, DivergedError
 from graphcondense.presets import Preset
 from graphcondense.runs.callbacks import EVERY_MINUTE, Checkpoints, EarlyStop, Every, History
 from graphcondense.runs.folder import CONDENSED, HISTORY, RESULT, SNAPPED, read_result, run_folder
@@ -126,6 +126,11 @@ def condense_into(
             condensed, seconds = condense_with(method, task, preset, [*callbacks, history, saving], store)
         except KeyboardInterrupt as error:
             raise Interrupted(saving.saved) from error
+        except DivergedError as error:
+            kept = "no checkpoint was made before" if saving.saved is None else f"iteration {saving.saved} is kept"
+            raise DivergedError(
+                f"{error}; {kept} in {folder}, --resume would end the same way: begin anew with --force"
+            ) from None
         second = None if snapped is None else snapped(condensed)
         result = write_run(folder, condensed, seconds + saving.seconds_before, history.text, second)
         saving.remove()

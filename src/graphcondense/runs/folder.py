@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shlex
@@ -17,7 +16,7 @@ import torch
 from filelock import FileLock, Timeout
 
 from graphcondense.errors import FileFormatError, GraphcondenseError, InputError, WouldOverwriteError
-from graphcondense.files import write_json
+from graphcondense.files import parse_json, write_json
 from graphcondense.methods import versions
 from graphcondense.runs.checkpoint import check_same_settings, checkpoint_files
 
@@ -38,6 +37,7 @@ def environment(ranks: int = 1) -> dict[str, Any]:
         "platform": platform.platform(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
         "device": "cpu",
         "ranks": ranks,
         "command": command_line(),
@@ -143,7 +143,7 @@ def _sweep(folder: Path) -> None:
 
 def _read_json(path: Path) -> dict[str, Any] | None:
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = parse_json(path.read_text(encoding="utf-8"))
         if isinstance(value, dict):
             return value
     except FileNotFoundError:
@@ -155,7 +155,7 @@ def _read_json(path: Path) -> dict[str, Any] | None:
 
 def _changes(old: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What is another than when the run began, and may change the last digits of its result."""
-    names = ("versions", "platform", "threads", "device", "ranks")
+    names = ("versions", "platform", "threads", "deterministic", "device", "ranks")
     changed = [name for name in names if name in old and old[name] != now[name]]
     if not changed:
         return []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +23,8 @@ from graphcondense.errors import (
     unknown_name,
 )
 from graphcondense.evaluation import evaluate, evaluate_nodes
-from graphcondense.files import write_json
+from graphcondense.files import parse_json, write_json
+from graphcondense.machine import be_deterministic
 from graphcondense.methods import Condenser, Coreset
 from graphcondense.models import Network, NetworkConfig
 from graphcondense.presets import Preset
@@ -288,17 +288,20 @@ def _run_in_processes(
     share_cores: bool,
 ) -> Iterator[tuple[Cell, Row]]:
     """In ``jobs`` processes, or in all that a cluster has; workers elsewhere keep the threads that they have there."""
-    threads = max(1, (os.cpu_count() or 1) // jobs) if share_cores else None
+    fixed = torch.are_deterministic_algorithms_enabled()
+    threads = 1 if fixed else max(1, (os.cpu_count() or 1) // jobs) if share_cores else None
     pool = Parallel(n_jobs=-1 if cluster else jobs, return_as="generator_unordered")
     needed = _whole_networks(cells, preset, parts=jobs)
-    for _ in pool(delayed(_in_worker)(threads, one.train, task, store) for one in needed):
+    for _ in pool(delayed(_in_worker)(threads, fixed, one.train, task, store) for one in needed):
         pass  # all of them before the cells, so that no two cells train the same one
     # Large sets go first, so that no single one is left running alone at the end.
     order = sorted(cells, key=lambda cell: -(cell.size or 10**9))
-    yield from pool(delayed(_in_worker)(threads, _cell_and_row, c, task, preset, folder, store) for c in order)
+    yield from pool(delayed(_in_worker)(threads, fixed, _cell_and_row, c, task, preset, folder, store) for c in order)
 
 
-def _in_worker(threads: int | None, function: Callable[..., T], *arguments: Any) -> T:
+def _in_worker(threads: int | None, fixed: bool, function: Callable[..., T], *arguments: Any) -> T:
+    if fixed:
+        be_deterministic()
     if threads is not None:
         torch.set_num_threads(threads)
     return function(*arguments)
@@ -357,7 +360,7 @@ def _finished(
         if cell.stem not in there:
             continue
         try:
-            row = json.loads(there[cell.stem].read_text(encoding="utf-8"))
+            row = parse_json(there[cell.stem].read_text(encoding="utf-8"))
             made_with = {
                 "dataset": row["dataset"],
                 "source": row["info"]["source"],
@@ -367,7 +370,7 @@ def _finished(
                 "eval_seeds": len(row["evaluation"]["per_seed"]),
             }
             table_rows([row])
-        except (ValueError, KeyError, TypeError, ZeroDivisionError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError):
             raise FileFormatError(f"{there[cell.stem]} is damaged: remove it, and --resume makes it anew") from None
         asked = {
             "dataset": task.name,

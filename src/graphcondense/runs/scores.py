@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
+import math
 from pathlib import Path
 from typing import Any
 
 from graphcondense.evaluation import Scores
-from graphcondense.files import write_json
+from graphcondense.files import parse_json, write_json
+from graphcondense.metrics import METRICS
 from graphcondense.runs.folder import RESULT
 
 
@@ -24,11 +25,11 @@ def _digest(file: Path) -> str:
 def kept_scores(file: Path) -> dict[str, Scores]:
     """The scores of a condensed file by network; empty where there are none, or where the file has changed since."""
     try:
-        stored = json.loads(scores_file(file).read_text(encoding="utf-8"))
+        stored = parse_json(scores_file(file).read_text(encoding="utf-8"))
         if stored["sha256"] != _digest(file):
             return {}
         return {name: _scores(values) for name, values in stored["scores"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return {}
 
 
@@ -42,6 +43,7 @@ def keep_scores(file: Path, dataset: str, scores: dict[str, Scores]) -> Path | N
 
 def _scores(values: dict[str, Any]) -> Scores:
     per_seed, val = tuple(map(float, values["per_seed"])), tuple(map(float, values["val_per_seed"]))
-    if not per_seed:
+    seconds, metric = float(values["seconds"]), values["metric"]
+    if not per_seed or metric not in METRICS or not all(map(math.isfinite, (*per_seed, *val, seconds))):
         raise ValueError("no scores")
-    return Scores(str(values["metric"]), per_seed, val, float(values["seconds"]))
+    return Scores(metric, per_seed, val, seconds)

@@ -16,14 +16,14 @@ from safetensors.torch import save as to_safetensors
 from torch import Tensor
 
 from graphcondense.errors import FileFormatError, InputError, MissingDataError, WouldOverwriteError
-from graphcondense.files import write_aside
+from graphcondense.files import parse_json, write_aside
 from graphcondense.graphs import GraphStore, pair_counts, pointers
 from graphcondense.metrics import METRICS
 from graphcondense.synthetic.categories import Categories
 
 FORMAT = 1
 CODED_FORMAT = 2  # features as categories, a few bits each; everything else as in format 1
-_MOST_FLOATS = 2**31  # of the features that a file of categories may stand for
+_FREE_FLOATS, _MOST_FLOATS = 2**22, 2**10  # of the features that a file of categories stands for: any file, and a byte
 _KEY = "graphcondense"  # one key only: safetensors does not keep the order of several
 _FIELDS = {"structure", "x", "labels", "num_nodes"}
 _CODED_FIELDS = _FIELDS - {"x"} | {"codes"}
@@ -176,11 +176,13 @@ def read(path: Path) -> Content:
 
 def _unpack_features(path: Path, tensors: dict[str, Tensor], meta: dict[str, Any]) -> Categories:
     """Put the features that the categories of the file stand for in their place among ``tensors``."""
+    if tensors["num_nodes"].dtype != torch.int32:
+        raise FileFormatError(f"{path} is damaged: no node counts")
     nodes = sum(n for n in tensors["num_nodes"].flatten().tolist() if n > 0)
     try:
         categories = Categories.from_dict(meta.get("categories"))
-        if nodes * categories.width > _MOST_FLOATS:
-            raise InputError(f"{nodes} nodes of {categories.width} features, more than any file of ours")
+        if nodes * categories.width > _FREE_FLOATS + _MOST_FLOATS * path.stat().st_size:
+            raise InputError(f"{nodes} nodes of {categories.width} features, more than its size explains")
         tensors["x"] = categories.unpack(tensors.pop("codes"), nodes)
     except InputError as error:
         raise FileFormatError(f"{path} is damaged: {error}") from None
@@ -189,7 +191,7 @@ def _unpack_features(path: Path, tensors: dict[str, Tensor], meta: dict[str, Any
 
 def _parse_header(path: Path, text: str) -> dict[str, Any]:
     try:
-        meta = json.loads(text)
+        meta = parse_json(text)
     except (ValueError, RecursionError):
         raise FileFormatError(f"{path} is damaged: its header is not JSON") from None
     if not isinstance(meta, dict):

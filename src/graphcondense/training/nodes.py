@@ -83,6 +83,7 @@ def train_nodes(
                 best[name][better] = weight.detach()[better]
         if progress is not None:
             progress(epoch + 1, recipe.epochs)
+    recipe.check_trained(weights, seeds)
     return TrainedNodeNetworks(network, best, scores, epochs)
 
 

@@ -17,7 +17,7 @@ from safetensors.torch import save as to_safetensors
 from torch import Tensor
 
 from graphcondense.errors import GraphcondenseError
-from graphcondense.files import write_aside
+from graphcondense.files import parse_json, write_aside
 from graphcondense.graphs import GraphStore
 from graphcondense.models import Network, Parameters
 from graphcondense.training.trainer import Progress, Recipe, TrainedNetworks, train
@@ -128,15 +128,17 @@ def _read(path: Path, network: Network) -> _Entry | None:
     """A network of a file; ``None`` if it is not there or not what it should be: then it is trained again."""
     try:
         with safe_open(str(path), framework="pt") as file:
-            facts = json.loads(file.metadata()[_KEY])
+            facts = parse_json(file.metadata()[_KEY])
             tensors = {name: file.get_tensor(name) for name in sorted(file.keys())}
         shapes = {name: (1, *shape) for name, shape in network.shapes.items()}
         shapes |= {name: tuple(value.shape) for name, value in network.fresh_statistics(1).items()}
         if {name: tuple(value.shape) for name, value in tensors.items()} != shapes:
             return None
+        if not all(value.dtype == torch.float32 and bool(value.isfinite().all()) for value in tensors.values()):
+            return None
         weights = {name: tensors.pop(name) for name in network.parameter_names}
         return _Entry(weights, tensors, float(facts["val_score"]), int(facts["best_epoch"]), float(facts["seconds"]))
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError):
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError, OverflowError):
         return None
 
 

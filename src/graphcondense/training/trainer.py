@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from graphcondense.errors import InputError, check_at_least, check_count
+from graphcondense.errors import GraphcondenseError, InputError, check_at_least, check_count
 from graphcondense.graphs import GraphStore
 from graphcondense.machine import keep_freed_memory
 from graphcondense.metrics import METRICS
@@ -56,6 +56,18 @@ class Recipe:
     def validates(self, epoch: int) -> bool:
         """Whether the validation graphs are looked at after ``epoch`` (from 0)."""
         return (epoch + 1) % self.validate_every == 0 or epoch + 1 == self.epochs
+
+    def check_trained(self, weights: Parameters, seeds: Sequence[int]) -> None:
+        """Raise if weights (``S x ...`` each) are not finite at the end: scores of such networks mean nothing."""
+        fine = torch.ones(len(seeds), dtype=torch.bool)
+        for weight in weights.values():
+            fine &= weight.detach().reshape(len(seeds), -1).isfinite().all(1).cpu()
+        if not bool(fine.all()):
+            seed = seeds[int((~fine).nonzero()[0])]
+            raise GraphcondenseError(
+                f"training diverged: with seed {seed} the weights are not finite after {self.epochs} epochs: lower the "
+                f"recipe's rate={self.rate}, or scale the features"
+            )
 
     def set_rate(self, optimiser: torch.optim.Optimizer, epoch: int) -> None:
         """Give ``optimiser`` the rate of ``epoch`` (from 0)."""
@@ -140,6 +152,7 @@ def train(
             best.update(scores, epoch + 1, weights, statistics)
         if progress is not None:
             progress(epoch + 1, recipe.epochs)
+    recipe.check_trained(weights, seeds)
     return TrainedNetworks(network, best.weights, best.statistics, best.scores, best.epochs)
 
 

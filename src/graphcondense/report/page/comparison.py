@@ -20,6 +20,7 @@ from graphcondense.runs.grid import table_rows
 from graphcondense.runs.statistics import size_of
 
 TABLE = "table.json"
+_DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError)  # what odd rows lead to
 Row = dict[str, Any]
 
 
@@ -32,8 +33,12 @@ def known_rows(folder: Path) -> list[Row]:
             return list(stored["rows"])
         found = _cells(folder)
         return table_rows(found) if found else []
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError):
-        raise FileFormatError(f"{folder} holds no comparison that can be read: make it again") from None
+    except _DAMAGE:
+        raise _unreadable(folder) from None
+
+
+def _unreadable(folder: Path) -> FileFormatError:
+    return FileFormatError(f"{folder} holds no comparison that can be read: make it again")
 
 
 def comparison_page(folder: Path) -> str:
@@ -43,6 +48,13 @@ def comparison_page(folder: Path) -> str:
         raise MissingDataError(
             f"{folder} holds neither a condensed file nor a comparison: give a folder of `condense` or `compare`"
         )
+    try:
+        return _page(folder, rows)
+    except _DAMAGE:
+        raise _unreadable(folder) from None
+
+
+def _page(folder: Path, rows: list[Row]) -> str:
     stored = read_object(folder / TABLE)
     methods = list(dict.fromkeys(row["method"] for row in rows))
     sheet = comparison_sheet(rows)

@@ -11,6 +11,7 @@ from typing import Any
 
 from graphcondense.errors import GraphcondenseError
 from graphcondense.evaluation import Scores
+from graphcondense.files import parse_json
 from graphcondense.presets import PRESETS, preset_of
 from graphcondense.runs.condense import find_condensed
 from graphcondense.runs.folder import ENVIRONMENT, HISTORY, RESULT, SNAPPED
@@ -73,7 +74,7 @@ class RunFolder:
 def read_object(path: Path) -> dict[str, Any]:
     """The JSON object in ``path``; empty where there is none."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}
@@ -88,18 +89,19 @@ def read_history(path: Path) -> list[dict[str, float]]:
         return []
     for line in lines:
         try:
-            values = json.loads(line)
+            values = parse_json(line)
         except ValueError:
             continue
         if isinstance(values, dict):
-            numbers = {
-                name: float(value)
-                for name, value in values.items()
-                if isinstance(value, int | float) and math.isfinite(value)
-            }
+            numbers = {name: float(value) for name, value in values.items() if _is_number(value)}
             if "iteration" in numbers:
                 records.append(numbers)
     return records
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a finite float, or a whole number that fits one."""
+    return isinstance(value, int | float) and abs(value) < 1e300 and math.isfinite(value)
 
 
 def command_of(info: dict[str, Any], folder: str) -> str:
