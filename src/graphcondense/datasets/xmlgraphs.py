@@ -1,0 +1,89 @@
+"""One graph from a GraphML or GEXF file, by NetworkX, after a look that nothing hostile gets past.
+
+The file is parsed once before NetworkX sees it, by the very parser that NetworkX's reader uses, only to look at it: a
+document type (which is where entity bombs and references to other files are declared) and deep nesting are refused.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from pathlib import Path
+from typing import Any, NoReturn
+from xml.parsers import expat
+
+import networkx as nx
+
+from graphcondense.errors import FileFormatError, InputError, MissingDataError
+from graphcondense.machine import physical_memory
+
+SUFFIXES = (".graphml", ".gexf")
+_DEEPEST = 50
+_MEMORY_A_BYTE = 40  # that the parsed tree and NetworkX's graph take together, at most, as measured
+
+
+def read_network(path: Path) -> Any:
+    """The graph of a ``.graphml`` or ``.gexf`` file as a NetworkX graph."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"{path} is neither {' nor '.join(SUFFIXES)}: convert it, or read it in Python")
+    content = _read(path)
+    check_xml(content, path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on parts of the format that are not read, as colours
+            if path.suffix.lower() == ".gexf":
+                graph = nx.read_gexf(io.BytesIO(content))
+            else:
+                graph = nx.read_graphml(io.BytesIO(content))
+    except Exception as error:  # the readers trust the file: anything from KeyError to TypeError means it is wrong
+        raise FileFormatError(
+            f"{path} is not {path.suffix[1:].lower()} that NetworkX can read ({_one_line(error)}): write it anew"
+        ) from None
+    return graph
+
+
+def check_xml(content: bytes, path: Path) -> None:
+    """Raise unless ``content`` is well-formed XML without a document type and without deep nesting."""
+    depth = 0
+
+    def refuse(*_: object) -> NoReturn:
+        raise FileFormatError(f"{path} declares a document type or an entity (DOCTYPE), which is not safe: remove it")
+
+    def start(*_: object) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST:
+            raise FileFormatError(f"{path} is nested more than {_DEEPEST} levels deep: write it anew")
+
+    def end(*_: object) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = parser.ExternalEntityRefHandler = refuse
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    try:
+        parser.Parse(content, True)
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        if isinstance(error, FileFormatError):
+            raise
+        raise FileFormatError(f"{path} is not XML ({_one_line(error)}): write it anew") from None
+
+
+def _read(path: Path) -> bytes:
+    if not path.is_file():
+        raise MissingDataError(f"{path} is not there or not a file: name the file that has the graph")
+    try:
+        needed, available = _MEMORY_A_BYTE * path.stat().st_size, physical_memory()
+        if needed > available:
+            raise InputError(
+                f"{path} takes about {needed / 1e9:.0f} GB of memory to read, this machine has {available / 1e9:.0f}: "
+                "give the graph as PyG tensors in Python"
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise MissingDataError(f"{path} cannot be read ({error.strerror}): check its permissions") from None
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:100]
