@@ -17,6 +17,7 @@ LEVELS = {
     ),
     "datasets": 1,
     "real": 2,
+    "checkup": 2.5,
     "synthetic": 3,
     "models": 4,
     "training": 5,

@@ -14,7 +14,9 @@ from graphcondense.errors import InputError
 DatasetArgument = Annotated[
     str,
     typer.Argument(
-        metavar="DATASET", help="Name of a dataset (see `datasets`), or a folder in TU format or of shards."
+        metavar="DATASET",
+        help="Name of a dataset (see `datasets`), a folder (TU format, GraphML or GEXF files with labels.csv, shards), "
+        "a .csv of SMILES, or one .graphml or .gexf file. Behind a path: ::label=NAME, ::smiles=NAME.",
     ),
 ]
 DataRoot = Annotated[Path | None, typer.Option(help="Where the datasets are; else $GRAPHCONDENSE_DATA.")]

@@ -15,9 +15,12 @@ from graphcondense.tasks import GraphTask, NodeTask
 
 
 def load_task(
-    dataset: str, data_root: Path | None, world: World | None = None, same_batch: bool = True
+    dataset: str, data_root: Path | None, world: World | None = None, same_batch: bool = True, quiet: bool = False
 ) -> GraphTask | NodeTask:
-    """The dataset, with what was assumed about it said on standard error; with several processes, this one's part."""
+    """The dataset, with what was assumed about it said on standard error unless ``quiet``.
+
+    With several processes, this one's part of it.
+    """
     task: GraphTask | NodeTask
     with progress_bar(f"loading {dataset}") as advance:
 
@@ -28,7 +31,7 @@ def load_task(
             task = datasets.load(dataset, data_root=data_root, progress=progress)
         else:
             task = datasets.load_part(dataset, world, same_batch=same_batch, data_root=data_root, progress=progress)
-    for note in task.notes:
+    for note in () if quiet else task.notes:
         say(f"{task.name}: {note}")
     return task
 

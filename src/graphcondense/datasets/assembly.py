@@ -17,6 +17,9 @@ from graphcondense.graphs import GraphStore, pointers
 from graphcondense.machine import physical_memory
 from graphcondense.tasks import GraphTask, Split
 
+NO_FEATURES = "no node features"
+"""How the note begins that says that degrees are taken instead."""
+
 UNUSED = ("edge_attr", "edge_weight", "pos")
 """What a PyG graph may have and no network here looks at: dropped, and said."""
 
@@ -84,7 +87,7 @@ def clean(loose: LooseGraphs) -> CleanGraphs:
     x = loose.x
     if x is None:
         x = degree_features(edge_index, int(node_ptr[-1]))
-        notes.append(f"no node features: one-hot degree taken instead, {counted(x.shape[1], 'column')}")
+        notes.append(f"{NO_FEATURES}: one-hot degree taken instead, {counted(x.shape[1], 'column')}")
     y, class_names, note = number_labels(loose.y, loose.label_names)
     check_classes(len(class_names), len(y), "graph")
     notes += note

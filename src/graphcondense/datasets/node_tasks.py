@@ -10,6 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from graphcondense.datasets.assembly import (
+    NO_FEATURES,
     UNUSED,
     check_classes,
     counted,
@@ -79,7 +80,7 @@ def assemble(
         said.append(f"{counted(loops // 2, 'loop')} dropped")
     if x is None:
         x = degree_features(edges, nodes)
-        said.append(f"no node features: one-hot degree taken instead, {counted(x.shape[1], 'column')}")
+        said.append(f"{NO_FEATURES}: one-hot degree taken instead, {counted(x.shape[1], 'column')}")
     labelled = y >= 0
     numbered = torch.full_like(y, -1)
     numbered[labelled], names, changed = number_labels(y[labelled])

@@ -101,6 +101,7 @@ class Method(ABC):
             "classes": list(task.class_names),
             "position_features": task.position_features,
             "source": task.source,
+            **({"feature_names": list(task.feature_names)} if task.feature_names else {}),
             "train_graphs": int(task.train_class_counts.sum()),
             "original_bytes": payload_bytes(task.train) if task.part is None else task.part.original_bytes,
             "iterations": len(history),
