@@ -28,6 +28,10 @@ Settings = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the method, e.g. feature_rate=0.005. Repeatable."),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with what --out has.")]
+InProportion = Annotated[
+    bool,
+    typer.Option("--in-proportion", help="As many graphs in all, but each class its share of them, one at least."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 
 

@@ -6,12 +6,15 @@ from pathlib import Path
 
 from graphcondense import datasets
 from graphcondense.cli.console import say
+from graphcondense.datasets.assembly import counted
 from graphcondense.distributed import World
 from graphcondense.errors import InputError
 from graphcondense.report.tables import bytes_text
 from graphcondense.runs.progress import progress_bar
 from graphcondense.synthetic import CondensedDataset, CondensedGraph
 from graphcondense.tasks import GraphTask, NodeTask
+
+USUAL_SIZE = 10
 
 
 def load_task(
@@ -34,6 +37,21 @@ def load_task(
     for note in () if quiet else task.notes:
         say(f"{task.name}: {note}")
     return task
+
+
+def check_proportion(dataset: str, one_graph: bool, in_proportion: bool) -> None:
+    """Raise where ``--in-proportion`` says nothing."""
+    if one_graph and in_proportion:
+        raise InputError(f"{dataset} is one graph, whose nodes are always in proportion: leave out --in-proportion")
+
+
+def usual_size(task: GraphTask, in_proportion: bool = False) -> int:
+    """Graphs per class where none are asked for: ten, or as many as the smallest class has."""
+    counts = task.train_class_counts
+    most = int(counts.sum()) // task.num_classes if in_proportion else int(counts.min())
+    if 0 < most < USUAL_SIZE:
+        say(f"{task.name}: {counted(most, 'graph')} a class, for the smallest class has no more training graphs")
+    return min(USUAL_SIZE, max(1, most))
 
 
 def origin(condensed: CondensedDataset | CondensedGraph) -> str:

@@ -87,11 +87,11 @@ def load(
     return graph_task(graphs, name=name, split_seed=split_seed)
 
 
-def knows_kind(source: str) -> bool | None:
-    """Whether a dataset is one graph with labelled nodes, as its name or path alone tells; ``None`` if that is open."""
+def has_one_graph(source: str) -> bool:
+    """Whether a dataset is one graph with labelled nodes: its name or its path alone tells, nothing is loaded."""
     path, _ = split_options(source)
     info = find_known(path)
-    return info.task == "node" if info is not None else is_node_file(Path(path))
+    return info.task == "node" if info is not None else is_node_file(Path(path).expanduser())
 
 
 def _has_labelled_nodes(graph: object) -> TypeGuard[Data]:

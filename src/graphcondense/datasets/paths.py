@@ -52,7 +52,7 @@ def with_options(path: Path, options: Options) -> str:
 
 def is_node_file(path: Path) -> bool:
     """Whether a path is one graph whose nodes are classified, as far as its name tells."""
-    return path.suffix.lower() in SUFFIXES
+    return path.suffix.lower() in SUFFIXES and not path.is_dir()
 
 
 def load_path(path: Path, options: Options, split_seed: int, published: Callable[[Path], bool]) -> GraphTask | NodeTask:

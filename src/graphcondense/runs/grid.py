@@ -29,6 +29,7 @@ from graphcondense.methods import Condenser, Coreset
 from graphcondense.models import Network, NetworkConfig
 from graphcondense.presets import Preset
 from graphcondense.runs.backends import backend
+from graphcondense.runs.checkpoint import difference
 from graphcondense.runs.condense import condense_with
 from graphcondense.runs.folder import check_is_no_file, describe, locked, make_folder
 from graphcondense.runs.progress import Advance, ProgressCallback
@@ -360,7 +361,7 @@ def _finished(
             same = (
                 row["dataset"] == task.name
                 and row["info"]["source"] == task.source
-                and row["info"]["settings"] == json_safe(asdict(cell.method))
+                and difference(row["info"]["settings"], json_safe(asdict(cell.method))) is None
                 and row["info"]["evaluation"] == json_safe(preset.protocol.to_dict())
                 and row["model"] == cell.model
                 and len(row["evaluation"]["per_seed"]) == cell.eval_seeds

@@ -154,7 +154,8 @@ def _random(condensed: CondensedDataset | CondensedGraph, task: GraphTask | Node
             size = condensed.info.get("settings", {}).get(
                 "graphs_per_class", max(1, len(condensed) // task.num_classes)
             )
-            other = RandomSelection(graphs_per_class=size, seed=0).condense(task)
+            spread = condensed.info.get("settings", {}).get("in_proportion") is True
+            other = RandomSelection(graphs_per_class=size, in_proportion=spread, seed=0).condense(task)
         return evaluate_any(other, task, seeds=seeds, protocol=own_protocol(condensed))
     except GraphcondenseError:
         return None
