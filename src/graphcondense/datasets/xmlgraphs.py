@@ -32,13 +32,21 @@ def read_network(path: Path) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on parts of the format that are not read, as colours
             if path.suffix.lower() == ".gexf":
-                graph = nx.read_gexf(io.BytesIO(content))
+                graph = _without_names(nx.read_gexf(io.BytesIO(content)))
             else:
                 graph = nx.read_graphml(io.BytesIO(content))
     except Exception as error:  # the readers trust the file: anything from KeyError to TypeError means it is wrong
         raise FileFormatError(
             f"{path} is not {path.suffix[1:].lower()} that NetworkX can read ({_one_line(error)}): write it anew"
         ) from None
+    return graph
+
+
+def _without_names(graph: Any) -> Any:
+    """GEXF gives every node a label, which is its name where nobody chose another: that is no attribute."""
+    if all(str(own.get("label")) == str(node) for node, own in graph.nodes(data=True)):
+        for _, own in graph.nodes(data=True):
+            own.pop("label", None)
     return graph
 
 

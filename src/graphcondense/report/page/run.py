@@ -350,6 +350,8 @@ def _compare_command(run: RunFolder) -> str:
         if isinstance(condensed, CondensedGraph)
         else (f"-n {info.get('settings', {}).get('graphs_per_class', 10)}")
     )
+    if info.get("settings", {}).get("in_proportion") is True:
+        size += " --in-proportion"
     source = shlex.quote(str(info.get("source") or "DATASET"))
     return (
         f"graphcondense compare {source} {size} --methods whole,random,{info.get('method', 'doscond')} --out table, "
