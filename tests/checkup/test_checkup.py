@@ -40,7 +40,9 @@ def test_any_source_can_be_checked() -> None:
     assert gc.check(graphs()).facts["graphs"] == 60
     made = gc.check(nx.karate_club_graph(), label="club")
     assert made.facts["task"] == "node" and made.facts["nodes"] == 34
-    assert str(made).startswith("dataset    Zachary's Karate Club: one graph of 34 nodes to classify, judged by accuracy")
+    assert str(made).startswith(
+        "dataset    Zachary's Karate Club: one graph of 34 nodes to classify, judged by accuracy"
+    )
 
 
 def test_permuted_copies_across_the_split_are_found() -> None:
