@@ -19,7 +19,7 @@ from graphcondense.machine import physical_memory
 
 SUFFIXES = (".graphml", ".gexf")
 _DEEPEST = 50
-_MEMORY_A_BYTE = 40  # that the parsed tree and NetworkX's graph take together, at most, as measured
+_MEMORY_A_BYTE = 40  # of the file, while it is read: 22 to 30 measured on files of 20,000 nodes and 60,000 edges
 
 
 def read_network(path: Path) -> Any:
