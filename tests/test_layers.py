@@ -18,6 +18,7 @@ LEVELS = {
     **dict.fromkeys(("seeding", "tasks"), 0.0),
     "datasets": 1,
     "real": 2,
+    "checkup": 2.5,
     "synthetic": 3,
     "models": 4,
     "training": 5,

@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from graphcondense.checkup import check
 from graphcondense.datasets import ego_graphs, graph_task, load, node_task, resplit, write_shards
 from graphcondense.errors import GraphcondenseError, InputError
 from graphcondense.evaluation import Protocol, Scores, evaluate_nodes, pooled
@@ -63,6 +64,7 @@ __all__ = [
     "Whole",
     "WholeNodes",
     "callbacks",
+    "check",
     "deterministic",
     "ego_graphs",
     "evaluate",

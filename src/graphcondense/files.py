@@ -6,10 +6,12 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from xml.parsers import expat
 
 from graphcondense.errors import GraphcondenseError
+
+_DEEPEST = 50
 
 
 def write_aside(path: Path, content: bytes) -> Path:
@@ -41,24 +43,38 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("JSON that is nested too deeply") from None
 
 
-def refuse_doctype(content: bytes) -> None:
-    """Raise a ``ValueError`` for XML that declares a document type: entities come by it, and graphs need none.
+def check_xml(content: bytes) -> None:
+    """Raise a ``ValueError`` unless ``content`` is well-formed XML without a document type and without deep nesting.
 
-    >>> refuse_doctype(b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>')
+    A document type is where entity bombs and references to other files are declared, and graphs need none.
+
+    >>> check_xml(b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>')
     Traceback (most recent call last):
     ...
-    ValueError: it declares a document type, by which a few bytes can become gigabytes: remove the DOCTYPE
+    ValueError: declares a document type or an entity (DOCTYPE), which is not safe: remove it
     """
+    depth = 0
 
-    def refuse(*declared: object) -> None:
-        raise ValueError("it declares a document type, by which a few bytes can become gigabytes: remove the DOCTYPE")
+    def refuse(*_: object) -> NoReturn:
+        raise ValueError("declares a document type or an entity (DOCTYPE), which is not safe: remove it")
+
+    def start(*_: object) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST:
+            raise ValueError(f"is nested more than {_DEEPEST} levels deep: write it anew")
+
+    def end(*_: object) -> None:
+        nonlocal depth
+        depth -= 1
 
     parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler = refuse
+    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = parser.ExternalEntityRefHandler = refuse
+    parser.StartElementHandler, parser.EndElementHandler = start, end
     try:
         parser.Parse(content, True)
-    except expat.ExpatError as error:
-        raise ValueError(f"it is not XML ({error})") from None
+    except (expat.ExpatError, LookupError) as error:
+        raise ValueError(f"is not XML ({type(error).__name__}: {error}): write it anew") from None
 
 
 def write_json(path: Path, value: Any) -> Path:

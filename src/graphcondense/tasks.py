@@ -42,6 +42,7 @@ class GraphTask:
         notes: what was changed or assumed on the way in, one line each, for the user to read.
         position_features: columns of ``x`` that hold a node's row and column in a picture, from 0 to 1, if any do.
         source: what to give ``load`` to have the dataset again; empty for graphs that came from Python.
+        feature_names: a name a column of ``x``, where the columns have names.
         part: where the training graphs are only those that this one of several processes has, all that is known of
             the others'.
     """
@@ -55,6 +56,7 @@ class GraphTask:
     notes: tuple[str, ...] = field(default=())
     position_features: tuple[int, int] | None = None
     source: str = ""
+    feature_names: tuple[str, ...] = ()
     part: Part | None = None
 
     def __post_init__(self) -> None:

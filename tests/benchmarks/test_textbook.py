@@ -53,7 +53,7 @@ def test_same_class_gradients_and_same_matching_loss(
     task = replace(task, graphs=replace(task.graphs, x=task.graphs.x.double()))
     config = NetworkConfig(hidden=16, pooling=pooling, norm=norm)
     settings = DosCond(graphs_per_class=3, network=config, match=match, nodes=8, real_batch="all")
-    start = choose_at_random(task, 3, torch.Generator().manual_seed(0), most_nodes=8)
+    start = choose_at_random(task, [3, 3], torch.Generator().manual_seed(0), most_nodes=8)
     torch.manual_seed(0)
     textbook = Textbook(task, settings, start)
     model = TextbookGCN(task.num_features, task.num_outputs, config)

@@ -82,7 +82,12 @@ def test_one_class_is_refused() -> None:
 
 def test_a_class_without_training_graphs_is_noted() -> None:
     task = make_task("toy", graphs_of([0, 1, 2]), split_of([0, 1], [2], [2]), notes=["last"])
-    assert task.notes == ("no training graph of class 2: it cannot be learned", "last")
+    assert task.notes == (
+        "no training graph of class 2: it cannot be learned",
+        "every validation graph is of class 2: scores there say little",
+        "every test graph is of class 2: scores there say little",
+        "last",
+    )
     assert task.num_classes == 3
 
 

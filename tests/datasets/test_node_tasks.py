@@ -79,13 +79,57 @@ def test_without_masks_a_split_is_made_by_class_and_said() -> None:
     assert not torch.equal(node_task(bare(), split_seed=1).split.test, task.split.test)
 
 
-@pytest.mark.parametrize("missing", [["train_mask"], ["val_mask"], ["val_mask", "test_mask"]], ids=str)
-def test_some_masks_are_not_enough(missing: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("missing", "sizes", "made"),
+    [
+        (["train_mask"], [30, 30, 30], "train set made here of nodes that no mask has"),
+        (["val_mask"], [30, 30, 30], "val set made here of nodes that no mask has"),
+        (["val_mask", "test_mask"], [30, 6, 54], "val and test set made here of nodes that no mask has"),
+        (["train_mask", "test_mask"], [54, 30, 6], "train and test set made here of nodes that no mask has"),
+    ],
+    ids=str,
+)
+def test_missing_masks_are_made_of_free_nodes_and_said(missing: list[str], sizes: list[int], made: str) -> None:
     data = node_data()
     for name in missing:
         del data[name]
-    with pytest.raises(InputError, match=f"but not {', '.join(missing)}: give all three masks, or none"):
+    task = node_task(data)
+    parts = [task.split.train, task.split.val, task.split.test]
+    assert [len(part) for part in parts] == sizes
+    assert sorted(torch.cat(parts).tolist()) == list(range(90))
+    assert all((task.graph.y[part].bincount(minlength=3) > 0).all() for part in parts)
+    assert task.notes[-1].startswith(made) and "(by class, seed 0)" in task.notes[-1]
+
+
+def test_missing_masks_are_taken_from_train_where_no_node_is_free() -> None:
+    data = node_data()
+    data.train_mask = data.train_mask | data.val_mask
+    del data.val_mask
+    task = node_task(data)
+    assert [len(task.split.train), len(task.split.val), len(task.split.test)] == [54, 6, 30]
+    assert task.notes[-1].startswith("train and val set made here of train_mask (by class, seed 0)")
+    data.val_mask = data.train_mask
+    del data.train_mask
+    with pytest.raises(InputError, match="data has no train_mask, and its other masks have all labelled nodes"):
         node_task(data)
+
+
+def test_what_is_no_class_is_refused_in_one_line() -> None:
+    for y, message in [
+        (torch.rand(90), "it has fractions, and regression is not supported"),
+        (torch.ones(90, 4, dtype=torch.long), r"it has shape \[90, 4\], and multi-label tasks are not supported"),
+        (torch.arange(90), "90 nodes have 90 different labels: that is a quantity or a name, not a class"),
+    ]:
+        data = node_data()
+        data.y = y
+        with pytest.raises(InputError, match=message):
+            node_task(data)
+
+
+def test_weights_and_features_of_edges_are_not_used_and_said() -> None:
+    data = node_data()
+    data.edge_weight = torch.ones(data.edge_index.shape[1])
+    assert node_task(data).notes == ("edge_weight is not used",)
 
 
 def test_nodes_without_a_label_stay_in_the_graph_and_out_of_the_split() -> None:

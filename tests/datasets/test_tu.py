@@ -27,6 +27,7 @@ def test_a_tiny_set_is_read(write_tu: WriteTU) -> None:
     assert not task.graphs.directed
     assert task.notes == (
         "labels numbered anew: 5 -> 0, 7 -> 1",
+        "every validation graph is of class 7: scores there say little",
         "split made here (random permutation, seed 0): 24 training, 3 validation and 3 test graphs",
     )
 

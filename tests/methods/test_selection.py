@@ -20,13 +20,13 @@ def test_random_takes_real_training_graphs_of_each_class() -> None:
 
 
 def test_random_takes_no_graph_twice_and_all_seeds_differ() -> None:
-    picks = [choose_at_random(TASK, 10, torch.Generator().manual_seed(seed)) for seed in range(5)]
+    picks = [choose_at_random(TASK, [10, 10], torch.Generator().manual_seed(seed)) for seed in range(5)]
     assert all(len(set(pick.tolist())) == 20 for pick in picks)
     assert len({tuple(pick.tolist()) for pick in picks}) == 5
 
 
 def test_size_limit_holds() -> None:
-    pick = choose_at_random(TASK, 3, torch.Generator().manual_seed(0), most_nodes=5)
+    pick = choose_at_random(TASK, [3, 3], torch.Generator().manual_seed(0), most_nodes=5)
     assert int(TASK.train.num_nodes[pick].max()) <= 5
 
 

@@ -11,6 +11,7 @@ from graphcondense.evaluation import Protocol
 from graphcondense.methods import DosCond, RandomSelection
 from graphcondense.models import NetworkConfig
 from graphcondense.presets import Preset
+from graphcondense.runs.checkpoint import difference
 from graphcondense.runs.condense import condense_into, condense_with, find_condensed
 from graphcondense.runs.folder import CONDENSED, check_folder
 from graphcondense.synthetic import CondensedDataset
@@ -90,3 +91,10 @@ def test_a_condensed_file_is_found_by_its_folder_or_its_path(tmp_path: Path) -> 
     (tmp_path / "graphs.csv").write_text("")
     with pytest.raises(FileFormatError, match=r"graphs\.csv is not a condensed file"):
         find_condensed(tmp_path / "graphs.csv")
+
+
+def test_a_setting_that_a_former_version_did_not_have_counts_as_off() -> None:
+    old, new = {"settings": {"seed": 0}}, {"settings": {"seed": 0, "in_proportion": False}}
+    assert difference(old, new) is None
+    assert difference(old, {"settings": {"seed": 0, "in_proportion": True}}) == ("in_proportion", None, True)
+    assert difference(new, {"settings": {"seed": 1, "in_proportion": False}}) == ("seed", 0, 1)

@@ -14,6 +14,7 @@ from graphcondense.cli.console import app, say
 
 COMMANDS = (
     "datasets",
+    "check",
     "condense",
     "evaluate",
     "compare",

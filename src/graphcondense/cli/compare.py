@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from graphcondense import datasets
 from graphcondense.cli.console import app, command, print_json, print_sheet, tell
 from graphcondense.cli.grids import run_with_bars
 from graphcondense.cli.options import (
@@ -15,6 +16,7 @@ from graphcondense.cli.options import (
     DatasetArgument,
     Deterministic,
     Force,
+    InProportion,
     PresetName,
     Resume,
     Settings,
@@ -24,15 +26,16 @@ from graphcondense.cli.options import (
     parse_settings,
     set_threads,
 )
-from graphcondense.cli.tasks import load_task
+from graphcondense.cli.tasks import check_proportion, load_task, usual_size
 from graphcondense.errors import InputError, check_choice
 from graphcondense.evaluation import NODE_KINDS
 from graphcondense.methods import METHODS, NODE_METHODS, versions
 from graphcondense.models import KINDS
 from graphcondense.presets import preset as find_preset
+from graphcondense.presets import preset_of
 from graphcondense.report.comparison import comparison_sheet, write_comparison
 from graphcondense.runs.grid import plan
-from graphcondense.tasks import NodeTask
+from graphcondense.tasks import GraphTask
 
 
 @app.command("compare")
@@ -43,6 +46,7 @@ def compare(
         str | None, typer.Option("-n", "--graphs-per-class", help="Graphs per class, e.g. 1,10,50; else 1,10.")
     ] = None,
     nodes: Annotated[str | None, typer.Option(help="Node tasks: nodes of the small graph, e.g. 35,70.")] = None,
+    in_proportion: InProportion = False,
     methods: Annotated[str, typer.Option(help=f"Methods, of {', '.join({**METHODS, **NODE_METHODS})}.")] = (
         "whole,random,doscond"
     ),
@@ -72,19 +76,22 @@ def compare(
     if deterministic and backend != "local":
         raise InputError(f"--deterministic with --backend {backend}: other machines may compute other bits; run here")
     names = parse_list("--methods", methods)
-    task = load_task(dataset, data_root)
-    chosen = find_preset(preset, task)
-    if isinstance(task, NodeTask):
-        if sizes is not None or nodes is None:
-            raise InputError(f"{task.name} is one graph: give --nodes, e.g. --nodes 35,70")
-        counts = parse_counts("--nodes", nodes)
-    else:
-        if nodes is not None:
-            raise InputError(f"{task.name} has many graphs: give -n, e.g. -n 1,10, not --nodes")
-        counts = parse_counts("-n", sizes or "1,10")
+    one_graph = datasets.has_one_graph(dataset)
+    check_proportion(dataset, one_graph, in_proportion)
+    if one_graph and (sizes is not None or nodes is None):
+        raise InputError(f"{dataset} is one graph: give --nodes, e.g. --nodes 35,70")
+    if not one_graph and nodes is not None:
+        raise InputError(f"{dataset} has many graphs: give -n, e.g. -n 1,10, not --nodes")
+    counts = parse_counts("--nodes" if one_graph else "-n", (nodes if one_graph else sizes) or "1")
     if model is not None:
-        check_choice("model", model, NODE_KINDS if isinstance(task, NodeTask) else KINDS)
+        check_choice("model", model, NODE_KINDS if one_graph else KINDS)
     extra = parse_settings(settings) | ({} if iterations is None else {"iterations": iterations})
+    extra |= {"in_proportion": True} if in_proportion else {}
+    plan(preset_of(preset, dataset, one_graph), names, counts, condense_seeds, eval_seeds, model, extra)
+    task = load_task(dataset, data_root)  # after all that can be wrong without it
+    chosen = find_preset(preset, task)
+    if isinstance(task, GraphTask) and sizes is None:
+        counts = sorted({1, usual_size(task, in_proportion)})
     cells = plan(chosen, names, counts, condense_seeds, eval_seeds, model, extra)
     folder = out_folder or Path("runs") / f"compare-{task.name}-{preset}"
     rows = run_with_bars(cells, task, chosen, folder, resume, force, jobs, backend, scheduler)

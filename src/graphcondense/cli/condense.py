@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from graphcondense import datasets
 from graphcondense.cli.console import app, command, out, print_json, say
 from graphcondense.cli.options import (
     AsJson,
@@ -19,6 +20,7 @@ from graphcondense.cli.options import (
     DatasetArgument,
     Deterministic,
     Force,
+    InProportion,
     PresetName,
     Resume,
     Settings,
@@ -26,12 +28,13 @@ from graphcondense.cli.options import (
     parse_settings,
     set_threads,
 )
-from graphcondense.cli.tasks import load_task, ratio_facts, size_text
+from graphcondense.cli.tasks import check_proportion, load_task, ratio_facts, size_text, usual_size
 from graphcondense.datasets.assembly import counted
 from graphcondense.distributed import world
 from graphcondense.errors import InputError, check_at_least, check_choice
-from graphcondense.methods import METHODS, NODE_METHODS
+from graphcondense.methods import METHODS, NODE_METHODS, Condenser
 from graphcondense.models import KINDS
+from graphcondense.presets import Preset, preset_of
 from graphcondense.presets import preset as find_preset
 from graphcondense.report.tables import bytes_text, facts_table, seconds_text
 from graphcondense.runs.callbacks import EarlyStop, Every, TensorBoard
@@ -39,24 +42,27 @@ from graphcondense.runs.condense import Interrupted, condense_into, trained_netw
 from graphcondense.runs.progress import ProgressCallback, progress_bar
 from graphcondense.synthetic import check_categories
 from graphcondense.synthetic import snap as snap_features
-from graphcondense.tasks import GraphTask, NodeTask
+from graphcondense.tasks import GraphTask
 
 
 def budget_of(
-    task: GraphTask | NodeTask, graphs_per_class: int | None, nodes: int | None, ratio: float | None, room: int | None
+    dataset: str,
+    one_graph: bool,
+    graphs_per_class: int | None,
+    nodes: int | None,
+    ratio: float | None,
+    room: int | None,
 ) -> dict[str, Any]:
-    """The budget by name, as far as it was given and fits the task."""
-    if isinstance(task, NodeTask):
+    """The budget by name, as far as it was given and fits the dataset."""
+    if one_graph:
         if graphs_per_class is not None or room is not None:
-            raise InputError(
-                f"{task.name} is one graph: give its budget by --nodes or --ratio, not -n or --graph-nodes"
-            )
+            raise InputError(f"{dataset} is one graph: give its budget by --nodes or --ratio, not -n or --graph-nodes")
         if nodes is None and ratio is None:
-            raise InputError(f"{task.name} is one graph: give --nodes 70 or --ratio 0.026")
+            raise InputError(f"{dataset} is one graph: give --nodes 70 or --ratio 0.026")
         return {"nodes": nodes, "ratio": ratio}
     if nodes is not None or ratio is not None:
-        raise InputError(f"{task.name} has many graphs: give the budget by -n, not --nodes or --ratio")
-    return {"graphs_per_class": 10 if graphs_per_class is None else graphs_per_class, "nodes": room}
+        raise InputError(f"{dataset} has many graphs: give the budget by -n, not --nodes or --ratio")
+    return {"graphs_per_class": graphs_per_class, "nodes": room}
 
 
 @contextmanager
@@ -80,10 +86,11 @@ def ways_to_go_on(folder: Path) -> Iterator[None]:
 def condense(
     dataset: DatasetArgument = "digits",
     graphs_per_class: Annotated[
-        int | None, typer.Option("-n", "--graphs-per-class", help="Graphs each class gets; else 10.")
+        int | None, typer.Option("-n", "--graphs-per-class", help="Graphs each class gets; else 10 or all it has.")
     ] = None,
     nodes: Annotated[int | None, typer.Option(help="Node tasks: nodes of the small graph.")] = None,
     ratio: Annotated[float | None, typer.Option(help="Node tasks: the same as a share of the graph's.")] = None,
+    in_proportion: InProportion = False,
     method: Annotated[str, typer.Option(help=f"One of {', '.join({**METHODS, **NODE_METHODS})}.")] = "doscond",
     preset: PresetName = "default",
     seed: Annotated[int, typer.Option(help="Decides everything that is drawn.")] = 0,
@@ -123,6 +130,26 @@ def condense(
     set_threads(threads, deterministic)
     check_choice("--shard-batch", shard_batch, ("global", "each"))
     check_at_least("--timeout", timeout, 1)
+    if resume and force:
+        raise InputError("--resume goes on and --force begins anew: give one of the two")
+    every = Every.parse(checkpoint_every)
+    if early_stop is not None:
+        EarlyStop(early_stop, patience)
+    extra = parse_settings(settings)
+    if real_batch is not None:
+        if real_batch != "all" and not real_batch.isdigit():
+            raise InputError(f"--real-batch {real_batch!r} must be a whole number or 'all'")
+        extra["real_batch"] = real_batch if real_batch == "all" else int(real_batch)
+    one_graph = datasets.has_one_graph(dataset)
+    check_proportion(dataset, one_graph, in_proportion)
+    named = {"seed": seed, "iterations": iterations, "in_proportion": in_proportion or None}
+    named |= budget_of(dataset, one_graph, graphs_per_class, nodes, ratio, graph_nodes)
+
+    def method_of(settings: Preset, **more: Any) -> Condenser:
+        chosen = settings if model is None else settings.with_model(model)
+        return chosen.method(method, **(named | more | extra))
+
+    method_of(preset_of(preset, dataset, one_graph))  # what is wrong is said before anything is loaded
     with world(timeout) as ranks:
         if deterministic and ranks.size > 1:
             raise InputError(
@@ -132,14 +159,10 @@ def condense(
         chosen = find_preset(preset, task)
         if model is not None:
             chosen = chosen.with_model(model)
-        extra = parse_settings(settings)
-        if real_batch is not None:
-            if real_batch != "all" and not real_batch.isdigit():
-                raise InputError(f"--real-batch {real_batch!r} must be a whole number or 'all'")
-            extra["real_batch"] = real_batch if real_batch == "all" else int(real_batch)
-        named: dict[str, Any] = {"seed": seed, "iterations": iterations}
-        named |= budget_of(task, graphs_per_class, nodes, ratio, graph_nodes)
-        condenser = chosen.method(method, **(named | extra))
+        more = {}
+        if isinstance(task, GraphTask) and graphs_per_class is None:
+            more = {"graphs_per_class": usual_size(task, in_proportion)}
+        condenser = method_of(chosen, **more)
         size = condenser.size if ratio is None else ratio
         folder = out_folder or Path("runs") / f"{task.name}-{method}-{size}-{seed}"
         condenser.check(task)
@@ -147,8 +170,6 @@ def condense(
             if ranks.size > 1:
                 raise InputError(f"--snap needs all real graphs: run graphcondense snap {folder} when this is done")
             check_categories(task)
-        if resume and force:
-            raise InputError("--resume goes on and --force begins anew: give one of the two")
         stop = None if early_stop is None else EarlyStop(early_stop, patience, protocol=chosen.protocol)
         hooks = [*([stop] if stop else []), *([TensorBoard(tensorboard)] if tensorboard and ranks.first else [])]
         decided: dict[str, Any] = {"early_stop": stop.settings} if stop else {}
@@ -164,7 +185,7 @@ def condense(
                 trained_networks(),
                 resume=resume,
                 force=force,
-                every=Every.parse(checkpoint_every),
+                every=every,
                 tell=say,
                 decided=decided,
                 snapped=(lambda made: snap_features(made, task)) if snap else None,

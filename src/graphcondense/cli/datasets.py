@@ -47,4 +47,4 @@ def list_datasets(data_root: DataRoot = None, as_json: AsJson = False) -> None:
         )
     out().print(table)
     tell(f"\nnodes and edges: average of a graph. Data root: {datasets.data_root(data_root)}")
-    tell("Your own: a folder in TU format, or PyG graphs in Python (gc.graph_task).")
+    tell("Your own: a folder (TU format, GraphML, GEXF), SMILES, PyG graphs in Python.")

@@ -12,7 +12,7 @@ from rich.text import Text
 from graphcondense.cli.console import app, command, out, print_json, say
 from graphcondense.cli.options import AsJson, DataRoot, Deterministic, Threads, parse_list, set_threads
 from graphcondense.cli.tasks import load_task, origin
-from graphcondense.errors import check_choice
+from graphcondense.errors import check_choice, check_count
 from graphcondense.evaluation import NODE_KINDS, own_protocol
 from graphcondense.evaluation import evaluate_any as judge
 from graphcondense.metrics import METRIC_TITLES
@@ -40,6 +40,7 @@ def evaluate(
 ) -> None:
     """Train on condensed graphs, score on the real test graphs."""
     set_threads(threads, deterministic)
+    check_count("--seeds", seeds)
     path = find_condensed(run)
     condensed = load_condensed(path)
     names = [None] if models is None else parse_list("--models", models)

@@ -15,7 +15,9 @@ from graphcondense.machine import be_deterministic
 DatasetArgument = Annotated[
     str,
     typer.Argument(
-        metavar="DATASET", help="Name of a dataset (see `datasets`), or a folder in TU format or of shards."
+        metavar="DATASET",
+        help="Name of a dataset (see `datasets`), a folder (TU format, GraphML or GEXF files with labels.csv, shards), "
+        "a .csv of SMILES, or one .graphml or .gexf file. Behind a path: ::label=NAME, ::smiles=NAME.",
     ),
 ]
 DataRoot = Annotated[Path | None, typer.Option(help="Where the datasets are; else $GRAPHCONDENSE_DATA.")]
@@ -31,6 +33,10 @@ Settings = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the method, e.g. feature_rate=0.005. Repeatable."),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with what --out has.")]
+InProportion = Annotated[
+    bool,
+    typer.Option("--in-proportion", help="As many graphs in all, but each class its share of them, one at least."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 
 

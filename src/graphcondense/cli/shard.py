@@ -12,7 +12,7 @@ from graphcondense.cli.console import app, command, out, print_json
 from graphcondense.cli.options import AsJson, DataRoot, DatasetArgument, Force
 from graphcondense.cli.tasks import load_task
 from graphcondense.datasets import split_task, write_shards
-from graphcondense.errors import InputError
+from graphcondense.errors import InputError, check_count
 from graphcondense.report.tables import bytes_text, facts_table
 from graphcondense.tasks import GraphTask
 
@@ -28,6 +28,7 @@ def shard(
     as_json: AsJson = False,
 ) -> None:
     """Write a dataset as a folder of shards, of which each rank of a run on several machines reads its own."""
+    check_count("--shards", shards)
     task = load_task(dataset, data_root)
     if not isinstance(task, GraphTask):
         raise InputError(f"{task.name} is one graph, which cannot be cut into shards: give a dataset of many graphs")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from graphcondense import datasets
 from graphcondense.cli.console import say
+from graphcondense.datasets.assembly import counted
 from graphcondense.distributed import World
 from graphcondense.errors import InputError
 from graphcondense.report.tables import bytes_text
@@ -13,11 +14,16 @@ from graphcondense.runs.progress import progress_bar
 from graphcondense.synthetic import CondensedDataset, CondensedGraph
 from graphcondense.tasks import GraphTask, NodeTask
 
+USUAL_SIZE = 10
+
 
 def load_task(
-    dataset: str, data_root: Path | None, world: World | None = None, same_batch: bool = True
+    dataset: str, data_root: Path | None, world: World | None = None, same_batch: bool = True, quiet: bool = False
 ) -> GraphTask | NodeTask:
-    """The dataset, with what was assumed about it said on standard error; with several processes, this one's part."""
+    """The dataset, with what was assumed about it said on standard error unless ``quiet``.
+
+    With several processes, this one's part of it.
+    """
     task: GraphTask | NodeTask
     with progress_bar(f"loading {dataset}") as advance:
 
@@ -28,9 +34,24 @@ def load_task(
             task = datasets.load(dataset, data_root=data_root, progress=progress)
         else:
             task = datasets.load_part(dataset, world, same_batch=same_batch, data_root=data_root, progress=progress)
-    for note in task.notes:
+    for note in () if quiet else task.notes:
         say(f"{task.name}: {note}")
     return task
+
+
+def check_proportion(dataset: str, one_graph: bool, in_proportion: bool) -> None:
+    """Raise where ``--in-proportion`` says nothing."""
+    if one_graph and in_proportion:
+        raise InputError(f"{dataset} is one graph, whose nodes are always in proportion: leave out --in-proportion")
+
+
+def usual_size(task: GraphTask, in_proportion: bool = False) -> int:
+    """Graphs per class where none are asked for: ten, or as many as the smallest class has."""
+    counts = task.train_class_counts
+    most = int(counts.sum()) // task.num_classes if in_proportion else int(counts.min())
+    if 0 < most < USUAL_SIZE:
+        say(f"{task.name}: {counted(most, 'graph')} a class, for the smallest class has no more training graphs")
+    return min(USUAL_SIZE, max(1, most))
 
 
 def origin(condensed: CondensedDataset | CondensedGraph) -> str:

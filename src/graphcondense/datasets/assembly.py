@@ -14,7 +14,17 @@ from torch import Tensor
 
 from graphcondense.errors import InputError
 from graphcondense.graphs import GraphStore, pointers
+from graphcondense.machine import physical_memory
 from graphcondense.tasks import GraphTask, Split
+
+NO_FEATURES = "no node features"
+"""How the note begins that says that degrees are taken instead."""
+
+UNUSED = ("edge_attr", "edge_weight", "pos")
+"""What a PyG graph may have and no network here looks at: dropped, and said."""
+
+MOST_CLASSES = 20
+"""With more labels than this, and hardly two members with the same one, labels are taken for a quantity."""
 
 LARGEST_DEGREE = 100
 """Degree features have a column a degree up to this one; larger degrees share the last column."""
@@ -29,12 +39,16 @@ class LooseGraphs:
         edge_index: ``2 x num_edges``, positions in the row of all nodes, in any order.
         num_nodes: nodes of each graph, ``num_graphs``.
         y: labels, ``num_graphs`` whole numbers, whichever.
+        label_names: what the labels 0, 1, ... are called, where they were text.
+        feature_names: a name a column of ``x``, where the columns have names.
     """
 
     x: Tensor | None
     edge_index: Tensor
     num_nodes: Tensor
     y: Tensor
+    label_names: tuple[str, ...] = ()
+    feature_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +58,7 @@ class CleanGraphs:
     store: GraphStore
     class_names: tuple[str, ...]
     notes: tuple[str, ...]
+    feature_names: tuple[str, ...] = ()
 
 
 def clean(loose: LooseGraphs) -> CleanGraphs:
@@ -72,15 +87,16 @@ def clean(loose: LooseGraphs) -> CleanGraphs:
     x = loose.x
     if x is None:
         x = degree_features(edge_index, int(node_ptr[-1]))
-        notes.append(f"no node features: one-hot degree taken instead, {counted(x.shape[1], 'column')}")
-    y, class_names, note = number_labels(loose.y)
+        notes.append(f"{NO_FEATURES}: one-hot degree taken instead, {counted(x.shape[1], 'column')}")
+    y, class_names, note = number_labels(loose.y, loose.label_names)
+    check_classes(len(class_names), len(y), "graph")
     notes += note
 
     store = GraphStore(x=x, edge_index=edge_index, node_ptr=node_ptr, edge_ptr=pointers(edge_counts), y=y)
     if store.has_one_way_edges():
         store = GraphStore(**{**vars(store), "directed": True})
         notes.append("some edges go one way only: the graphs are taken as directed")
-    return CleanGraphs(store, class_names, tuple(notes))
+    return CleanGraphs(store, class_names, tuple(notes), loose.feature_names)
 
 
 def make_task(
@@ -114,6 +130,7 @@ def make_task(
                 )
     unseen = [names[i] for i in (~trained).nonzero().view(-1).tolist()]
     missing = [f"no training graph of class {', '.join(unseen)}: it cannot be learned"] if unseen else []
+    missing += one_class_notes(y, split, names, "graph")
     return GraphTask(
         name=name,
         graphs=graphs.store,
@@ -122,6 +139,7 @@ def make_task(
         metric=metric,
         class_names=names,
         notes=(*graphs.notes, *missing, *notes),
+        feature_names=graphs.feature_names,
     )
 
 
@@ -148,21 +166,54 @@ def degree_features(edge_index: Tensor, num_nodes: int) -> Tensor:
     return x
 
 
-def number_labels(y: Tensor) -> tuple[Tensor, tuple[str, ...], list[str]]:
+def number_labels(y: Tensor, known: Sequence[str] = ()) -> tuple[Tensor, tuple[str, ...], list[str]]:
     """Labels as 0 to ``num_classes - 1`` in ascending order, their old names, and a note if they changed.
+
+    Args:
+        y: whole numbers, whichever.
+        known: what 0, 1, ... are called, where the labels were text.
 
     >>> number_labels(torch.tensor([1, -1, 1]))
     (tensor([1, 0, 1]), ('-1', '1'), ['labels numbered anew: -1 -> 0, 1 -> 1'])
     """
     values = torch.unique_consecutive(y.sort().values)
     numbered = torch.searchsorted(values, y)
-    names = tuple(str(v) for v in values.tolist())
-    if torch.equal(values, torch.arange(len(values))):
+    names = tuple(known[v] if known else str(v) for v in values.tolist())
+    if not known and torch.equal(values, torch.arange(len(values))):
         return numbered, names, []
     shown = [f"{name} -> {number}" for number, name in enumerate(names)]
     if len(shown) > 12:
         shown = [*shown[:10], "...", shown[-1]]
     return numbered, names, [f"labels numbered anew: {', '.join(shown)}"]
+
+
+def check_classes(classes: int, members: int, noun: str) -> None:
+    """Refuse labels that are no classes: hardly any two graphs, or nodes, have the same one."""
+    if classes > MOST_CLASSES and 2 * classes > members:
+        raise InputError(
+            f"{counted(members, noun)} have {classes:,} different labels: that is a quantity or a name, not a class, "
+            "and regression is not supported: put the values into classes first"
+        )
+
+
+def one_class_notes(y: Tensor, split: Split, names: Sequence[str], noun: str) -> list[str]:
+    """What is to be said of a held-out set whose members are all of one class."""
+    notes = []
+    for part, word in (("val", "validation"), ("test", "test")):
+        labels = y[getattr(split, part)]
+        if bool((labels == labels[0]).all()):
+            notes.append(f"every {word} {noun} is of class {names[int(labels[0])]}: scores there say little")
+    return notes
+
+
+def check_room(rows: int, columns: int, what: str) -> None:
+    """Refuse a feature matrix that would not fit into this machine's memory, before it is made."""
+    needed, available = 4 * rows * columns, physical_memory()
+    if needed > available // 2:
+        raise InputError(
+            f"{what}: {rows:,} nodes with {columns:,} columns need {needed / 1e9:.0f} GB, this machine has "
+            f"{available / 1e9:.0f}: give fewer columns"
+        )
 
 
 def _edges_a_graph(edge_index: Tensor, node_ptr: Tensor) -> Tensor:

@@ -18,12 +18,11 @@ from torch import Tensor
 from torch_geometric import EdgeIndex
 from torch_geometric.data import Batch, Data, HeteroData
 
-from graphcondense.datasets.assembly import LooseGraphs, counted
+from graphcondense.datasets.assembly import UNUSED, LooseGraphs, counted
 from graphcondense.errors import InputError
 from graphcondense.graphs import pointers
 
 _WHOLE_TYPES = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
-_UNUSED = ("edge_attr", "edge_weight", "pos")
 _LARGEST_EXACT = 2.0**53
 
 
@@ -116,7 +115,7 @@ def _read_graph(pieces: _Pieces, name: str, graph: object) -> None:
     pieces.edge_index.append(edge_index)
     pieces.num_nodes.append(_num_nodes(name, graph, x, stated="num_nodes" in keys))
     pieces.y.append(_label(name, graph["y"] if "y" in keys else None))
-    pieces.unused.update(key for key in _UNUSED if key in keys)
+    pieces.unused.update(key for key in UNUSED if key in keys)
 
 
 def _features(name: str, value: object) -> Tensor | None:

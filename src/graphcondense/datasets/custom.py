@@ -9,13 +9,11 @@ import torch
 
 from graphcondense.datasets.assembly import clean, make_task
 from graphcondense.datasets.checks import GraphSequence, check_graphs
-from graphcondense.datasets.splits import sizes, stratified_parts
+from graphcondense.datasets.splits import complete_split
 from graphcondense.errors import InputError, check_choice, check_count
 from graphcondense.graphs import GraphStore, pointers
 from graphcondense.metrics import METRICS
-from graphcondense.tasks import GraphTask, Split
-
-_WORDS = {"val": "validation", "test": "test"}
+from graphcondense.tasks import GraphTask
 
 
 def graph_task(
@@ -60,17 +58,8 @@ def graph_task(
 
     ends = pointers(torch.tensor(list(checked.sizes.values()))).tolist()
     places = {part: torch.arange(*ends[i : i + 2]) for i, part in enumerate(checked.sizes)}
-    notes = list(checked.notes)
-    absent = [part for part in _WORDS if part not in places]
-    if absent:
-        # The training graphs come first, so that a position among them is a position among all.
-        *held_out, rest = stratified_parts(graphs.store.y[places["train"]], parts=len(absent), seed=split_seed)
-        places.update(zip(absent, held_out, strict=True), train=rest)
-    split = Split(**places)
-    if absent:
-        words = " and ".join(_WORDS[part] for part in absent)
-        notes.append(f"{words} set taken from train by class, seed {split_seed}: {sizes(split)}")
-    return make_task(name, graphs, split, metric=metric, notes=notes)
+    split, made = complete_split(places, graphs.store.y, split_seed)
+    return make_task(name, graphs, split, metric=metric, notes=[*checked.notes, *made])
 
 
 def graphs_for(task: GraphTask, graphs: GraphSequence) -> GraphStore:

@@ -9,7 +9,16 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from graphcondense.datasets.assembly import counted, degree_features, number_labels, unique_edges
+from graphcondense.datasets.assembly import (
+    NO_FEATURES,
+    UNUSED,
+    check_classes,
+    counted,
+    degree_features,
+    number_labels,
+    one_class_notes,
+    unique_edges,
+)
 from graphcondense.datasets.splits import stratified_parts
 from graphcondense.errors import InputError, check_count
 from graphcondense.graphs import GraphStore
@@ -46,7 +55,9 @@ def node_task(
         raise InputError(f"data={type(data).__name__} must be one PyG Data: take dataset[0] of a PyG dataset")
     check_count("split_seed", split_seed, minimum=0)
     x, edges, y = _checked(data)
+    check_classes(len(y[y >= 0].unique()), int((y >= 0).sum()), "node")
     split, notes = _split(data, y, split_seed)
+    notes += [f"{key} is not used" for key in UNUSED if data.get(key) is not None]
     return assemble(name, x, edges, y, split, inductive=inductive, notes=notes)
 
 
@@ -69,7 +80,7 @@ def assemble(
         said.append(f"{counted(loops // 2, 'loop')} dropped")
     if x is None:
         x = degree_features(edges, nodes)
-        said.append(f"no node features: one-hot degree taken instead, {counted(x.shape[1], 'column')}")
+        said.append(f"{NO_FEATURES}: one-hot degree taken instead, {counted(x.shape[1], 'column')}")
     labelled = y >= 0
     numbered = torch.full_like(y, -1)
     numbered[labelled], names, changed = number_labels(y[labelled])
@@ -86,6 +97,7 @@ def assemble(
     absent = [task.class_names[i] for i in (task.train_class_counts == 0).nonzero().flatten().tolist()]
     if absent:
         said.append(f"no training node of class {', '.join(absent)}: it cannot be learned")
+    said += one_class_notes(numbered, split, task.class_names, "node")
     return replace(task, notes=tuple(said))
 
 
@@ -94,7 +106,7 @@ def _checked(data: Data) -> tuple[Tensor | None, Tensor, Tensor]:
     if isinstance(y, Tensor) and y.is_floating_point() and y.dim() > 0 and bool((y == y.round()).all()):
         y = y.long()
     if not isinstance(y, Tensor) or y.is_floating_point() or y.dim() == 0 or y.numel() != len(y):
-        raise InputError("data.y must be a tensor of whole numbers, one label a node (-1 for none)")
+        raise InputError(_why_no_labels(y))
     y = y.reshape(-1).long().cpu()
     if isinstance(x, Tensor) and x.dim() == 2 and len(x) != len(y):
         raise InputError(f"data.y has {len(y)} labels, data.x is {tuple(x.shape)}: give a label and a row a node")
@@ -113,6 +125,16 @@ def _checked(data: Data) -> tuple[Tensor | None, Tensor, Tensor]:
         if len(bad):
             raise InputError(f"data.x has a number that is not finite at node {int(bad[0])}: mend or drop it")
     return x, edges.long().cpu(), y
+
+
+def _why_no_labels(y: object) -> str:
+    """What is wrong with labels that are not one whole number a node."""
+    wanted = "data.y must be a tensor of whole numbers, one label a node (-1 for none)"
+    if isinstance(y, Tensor) and y.dim() > 1 and y.numel() != len(y):
+        return f"{wanted}: it has shape {list(y.shape)}, and multi-label tasks are not supported"
+    if isinstance(y, Tensor) and y.is_floating_point() and y.dim() > 0:
+        return f"{wanted}: it has fractions, and regression is not supported"
+    return wanted
 
 
 def _split(data: Data, y: Tensor, seed: int) -> tuple[Split, list[str]]:
@@ -134,16 +156,40 @@ def _split(data: Data, y: Tensor, seed: int) -> tuple[Split, list[str]]:
             notes.append(f"split {seed} of the {whole.shape[1]} that data.{name} has")
     if len(found) == len(_MASKS):
         return Split(*(found[name] for name in _MASKS)), notes + _overlaps(found)
-    if found:
-        missing = [name for name in _MASKS if name not in found]
-        raise InputError(f"data has {', '.join(found)} but not {', '.join(missing)}: give all three masks, or none")
     labelled = (y >= 0).nonzero().flatten()
     if not len(labelled):
         raise InputError("data.y has no label: every node has -1")
-    values = y[labelled].unique(return_inverse=True)[1]
-    val, test, train = stratified_parts(values, parts=2, seed=seed)
+    values = y.clamp(min=0)
+    values[labelled] = y[labelled].unique(return_inverse=True)[1]
+    if found:
+        return _completed(found, labelled, values, seed, notes)
+    val, test, train = stratified_parts(values[labelled], parts=2, seed=seed)
     split = Split(labelled[train], labelled[val], labelled[test])
     return split, [f"split made here (by class, seed {seed}): {node_sizes(split)}"]
+
+
+def _completed(
+    found: dict[str, Tensor], labelled: Tensor, values: Tensor, seed: int, notes: list[str]
+) -> tuple[Split, list[str]]:
+    """The split with what is missing made, by class: of the labelled nodes that no mask has, else of the training set.
+
+    Of two missing sets, a tenth becomes the smaller one: the rest is for training, or else for the test.
+    """
+    absent = [name for name in _MASKS if name not in found]
+    free = labelled[~torch.isin(labelled, torch.cat(list(found.values())))]
+    taken = "nodes that no mask has"
+    if not len(free):
+        if "train_mask" in absent:
+            raise InputError("data has no train_mask, and its other masks have all labelled nodes: give train_mask")
+        free, taken = found.pop("train_mask"), "train_mask"
+        absent.append("train_mask")
+    rest = "train_mask" if "train_mask" in absent else "test_mask" if "test_mask" in absent else absent[0]
+    *parts, remainder = stratified_parts(values[free], parts=len(absent) - 1, seed=seed)
+    made = dict(zip([name for name in absent if name != rest], parts, strict=True)) | {rest: remainder}
+    places = found | {name: free[index] for name, index in made.items()}
+    split = Split(*(places[name] for name in _MASKS))
+    words = " and ".join(name.removesuffix("_mask") for name in _MASKS if name in absent)
+    return split, [*notes, f"{words} set made here of {taken} (by class, seed {seed}): {node_sizes(split)}"]
 
 
 def per_class_split(y: Tensor, seed: int, train: int = 20, val: int = 30) -> Split:

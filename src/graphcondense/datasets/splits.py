@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 from graphcondense.errors import InputError, check_count
 from graphcondense.tasks import GraphTask, Split
 
+_WORDS = {"val": "validation", "test": "test"}
 HELD_OUT_SHARE = 10
 """A validation or test set that we make is one in this many graphs."""
 
@@ -63,6 +65,29 @@ def stratified_parts(y: Tensor, parts: int, seed: int) -> list[Tensor]:
             "give more graphs, or give val and test yourself"
         )
     return result
+
+
+def complete_split(given: Mapping[str, Tensor], y: Tensor, seed: int) -> tuple[Split, list[str]]:
+    """The split of the sets that are given; a validation or test set that is not is taken from the training set.
+
+    Args:
+        given: positions of the members of ``"train"``, and of ``"val"`` and ``"test"`` if there are any.
+        y: labels of all, from 0 on.
+        seed: for the sets that are made.
+
+    Returns:
+        The split, and a note on what was made.
+    """
+    places = dict(given)
+    absent = [part for part in _WORDS if part not in places]
+    if not absent:
+        return Split(**places), []
+    train = places["train"]
+    *held_out, rest = stratified_parts(y[train], parts=len(absent), seed=seed)
+    places.update(zip(absent, (train[part] for part in held_out), strict=True), train=train[rest])
+    split = Split(**places)
+    words = " and ".join(_WORDS[part] for part in absent)
+    return split, [f"{words} set taken from train by class, seed {seed}: {sizes(split)}"]
 
 
 def stratified_split(y: Tensor, seed: int) -> Split:

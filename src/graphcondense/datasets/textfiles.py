@@ -44,7 +44,7 @@ def read_table(
         columns: how many there must be; any number, but the same on each line, if not given.
         whole: whether the numbers must be whole ones.
     """
-    text = _read_text(path)
+    text = read_text(path)
     if not text.strip():
         raise FileFormatError(f"{path} is empty: fetch the file anew")
     table: NDArray[np.int64] | NDArray[np.float64]
@@ -80,7 +80,8 @@ def _parse_patiently(text: str, whole: bool) -> NDArray[np.int64] | NDArray[np.f
     return table.astype(np.int64)
 
 
-def _read_text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """The text of a file, plain or gzipped."""
     try:
         content = path.read_bytes()
         if path.suffix == ".gz":
@@ -115,10 +116,10 @@ def _first_wrong_line(path: Path, text: str, columns: int | None, whole: bool) -
         cells = line.split(",")
         columns = len(cells) if columns is None else columns
         if len(cells) != columns:
-            return FileFormatError(f"{path}, line {number}: {columns} {kind}s expected, got {_short(line)}: {_REMEDY}")
+            return FileFormatError(f"{path}, line {number}: {columns} {kind}s expected, got {short(line)}: {_REMEDY}")
         for cell in cells:
             if not _is_number(cell, whole):
-                return FileFormatError(f"{path}, line {number}: {_short(cell)} is not a {kind}: {_REMEDY}")
+                return FileFormatError(f"{path}, line {number}: {short(cell)} is not a {kind}: {_REMEDY}")
     return FileFormatError(f"{path} is not a table of {kind}s: fetch the file anew")
 
 
@@ -130,6 +131,7 @@ def _is_number(cell: str, whole: bool) -> bool:
     return not whole or (value.is_integer() and abs(value) < _LARGEST_EXACT)
 
 
-def _short(text: str, longest: int = 40) -> str:
+def short(text: str, longest: int = 40) -> str:
+    """A text in quotes, cut off where it is long, for a message."""
     text = text.strip()
     return repr(text if len(text) <= longest else text[: longest - 3] + "...")

@@ -14,15 +14,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphcondense.datasets.assembly import LooseGraphs, clean, make_task
+from graphcondense.datasets.assembly import LooseGraphs, check_room, clean, make_task
 from graphcondense.datasets.splits import permutation_split, sizes, stratified_split
 from graphcondense.datasets.textfiles import read_column, read_table
-from graphcondense.errors import FileFormatError, MissingDataError
+from graphcondense.errors import FileFormatError, InputError, MissingDataError
 from graphcondense.tasks import GraphTask
 
 _EDGES = "_A.txt"
-_USUAL_LABELS = 1000  # one-hot labels up to here are taken whatever the number of nodes
-_MOST_CELLS = 2**24  # beyond that, a stray large number must not ask for memory without end
+_UNUSED = ("_edge_labels.txt", "_edge_attributes.txt")
+_WIDEST_GAP = 1_000
 
 
 def load_tu(folder: Path, *, split_seed: int = 0, reference_split: bool = True) -> GraphTask:
@@ -37,13 +37,21 @@ def load_tu(folder: Path, *, split_seed: int = 0, reference_split: bool = True) 
     """
     raw, name = find_tu_files(folder)
     graphs = clean(read_tu(raw, name))
+    unused = [f"{name}{part}" for part in _UNUSED if (raw / f"{name}{part}").is_file()]
+    dropped = [f"{' and '.join(unused)} not used: the networks here look at edges, not at kinds of edges"]
     if reference_split:
         split = permutation_split(graphs.store.num_graphs, split_seed)
         how = "random permutation"
     else:
         split = stratified_split(graphs.store.y, split_seed)
         how = "by class"
-    return make_task(name, graphs, split, notes=[f"split made here ({how}, seed {split_seed}): {sizes(split)}"])
+    notes = [*(dropped if unused else []), f"split made here ({how}, seed {split_seed}): {sizes(split)}"]
+    return make_task(name, graphs, split, notes=notes)
+
+
+def has_tu_files(folder: Path) -> bool:
+    """Whether ``folder``, or the folder ``raw`` in it, has the edges of a TU set."""
+    return any(True for place in (folder, folder / "raw") for _ in place.glob(f"*{_EDGES}"))
 
 
 def find_tu_files(folder: Path) -> tuple[Path, str]:
@@ -58,7 +66,7 @@ def find_tu_files(folder: Path) -> tuple[Path, str]:
             return place, names[0]
     raise MissingDataError(
         f"{folder} has no file NAME{_EDGES}, nor has a folder raw in it: a TU dataset has NAME{_EDGES}, "
-        "NAME_graph_indicator.txt and NAME_graph_labels.txt"
+        "NAME_graph_indicator.txt and NAME_graph_labels.txt; or put GraphML or GEXF files and a labels.csv there"
     )
 
 
@@ -66,7 +74,7 @@ def read_tu(raw: Path, name: str) -> LooseGraphs:
     """The graphs of the set ``name`` from its text files in the folder ``raw``."""
     labels_file = raw / f"{name}_graph_labels.txt"
     num_nodes = _read_indicator(raw / f"{name}_graph_indicator.txt")
-    y = read_column(labels_file)
+    y = _read_labels(raw, name)
     if len(y) != len(num_nodes):
         raise FileFormatError(
             f"{labels_file} has {len(y):,} lines, but {name}_graph_indicator.txt has {len(num_nodes):,} graphs: "
@@ -78,6 +86,21 @@ def read_tu(raw: Path, name: str) -> LooseGraphs:
         num_nodes=torch.from_numpy(num_nodes),
         y=torch.from_numpy(y),
     )
+
+
+def _read_labels(raw: Path, name: str) -> NDArray[np.int64]:
+    """The class of each graph."""
+    file, targets = raw / f"{name}_graph_labels.txt", raw / f"{name}_graph_attributes.txt"
+    if targets.is_file() and not file.is_file():
+        raise InputError(
+            f"{raw} has {targets.name}, but no {file.name}: regression is not supported, put the values into classes"
+        )
+    try:
+        return read_column(file)
+    except FileFormatError as error:
+        raise FileFormatError(
+            f"{error}; one class a graph is needed, neither several (multi-label) nor quantities (regression)"
+        ) from None
 
 
 def _read_indicator(file: Path) -> NDArray[np.int64]:
@@ -142,21 +165,22 @@ def _read_features(raw: Path, name: str, total: int) -> Tensor | None:
     if labels.is_file():
         columns = torch.from_numpy(read_table(labels))
         _check_lines(labels, len(columns), total)
-        # A column a label between the least and the largest, used or not, as PyG does.
-        blocks += [_one_hot(labels, column) for column in columns.unbind(1)]
+        codes = [_codes(column) for column in columns.unbind(1)]
+        check_room(total, sum(int(code.max()) + 1 for code in codes), str(labels))
+        blocks += [torch.nn.functional.one_hot(code).float() for code in codes]
     return torch.cat(blocks, dim=1) if blocks else None
 
 
-def _one_hot(file: Path, column: Tensor) -> Tensor:
-    """A column a label from the least to the largest; refused where that would be columns without end."""
-    least, largest = int(column.min()), int(column.max())
-    width = largest - least + 1
-    if width > _USUAL_LABELS and len(column) * width > _MOST_CELLS:
-        raise FileFormatError(
-            f"{file} has labels from {least} to {largest}, which would be {width:,} columns for {len(column):,} nodes: "
-            "number the labels from 0 on without gaps, or give them as node attributes"
-        )
-    return torch.zeros(len(column), width).scatter_(1, (column - least).unsqueeze(1), 1.0)
+def _codes(labels: Tensor) -> Tensor:
+    """Node labels as columns from 0: one a label between the least and the largest, used or not, as PyG does.
+
+    Where that would be mostly gaps, a column a label that is used: a stray large number asks for no memory.
+    """
+    used: Tensor
+    places: Tensor
+    used, places = labels.unique(return_inverse=True)
+    width = int(used[-1]) - int(used[0]) + 1
+    return labels - used[0] if width <= max(_WIDEST_GAP, 2 * len(used)) else places
 
 
 def _check_lines(file: Path, lines: int, total: int) -> None:

@@ -16,7 +16,7 @@ from torch_geometric.utils import from_networkx
 from torch_geometric.utils import to_networkx as pyg_to_networkx
 
 from graphcondense.export.portable import check_new_file, joined, parts_of, reading
-from graphcondense.files import parse_json, refuse_doctype, write_aside, write_json
+from graphcondense.files import check_xml, parse_json, write_aside, write_json
 from graphcondense.runs.folder import check_folder
 from graphcondense.synthetic import CondensedDataset, CondensedGraph
 
@@ -110,7 +110,7 @@ def write_graphml(condensed: CondensedDataset | CondensedGraph, folder: Path, *,
 
 def _read_graphml(file: Path) -> Any:
     content = file.read_bytes()
-    refuse_doctype(content)
+    check_xml(content)
     return nx.read_graphml(io.BytesIO(content), node_type=int)
 
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 from graphcondense.errors import InputError, check_count
 from graphcondense.graphs import GraphStore, payload_bytes
 from graphcondense.machine import keep_freed_memory
+from graphcondense.methods.budget import in_proportion
 from graphcondense.methods.callbacks import Callback
 from graphcondense.synthetic import CondensedDataset, json_safe
 from graphcondense.tasks import GraphTask
@@ -54,6 +55,8 @@ class Method(ABC):
 
     Args:
         graphs_per_class: how many graphs each class gets.
+        in_proportion: spread as many graphs over the classes in proportion to their training graphs instead, at least
+            one each.
         seed: decides everything that is drawn.
     """
 
@@ -62,16 +65,45 @@ class Method(ABC):
     in_parts: ClassVar[bool] = False
     """Whether the training graphs may be in several processes."""
     graphs_per_class: int = 10
+    in_proportion: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
         check_count("graphs_per_class", self.graphs_per_class)
+        if not isinstance(self.in_proportion, bool):
+            raise InputError(f"in_proportion={self.in_proportion!r} must be true or false")
         check_count("seed", self.seed, minimum=0)
 
     @property
     def size(self) -> int | None:
         """Graphs per class."""
         return self.graphs_per_class
+
+    def class_sizes(self, task: GraphTask) -> list[int]:
+        """Graphs that each class gets; every class must have as many training graphs."""
+        counts, wanted = task.train_class_counts, self.graphs_per_class
+        fewest, smallest = (int(value) for value in counts.min(0))
+        total = wanted * task.num_classes
+        names = task.class_names or tuple(str(label) for label in range(task.num_classes))
+        if fewest == 0:
+            raise InputError(
+                f"graphs_per_class={wanted} is more than the 0 training graphs of class {names[smallest]}: leave the "
+                "class out, or give it training graphs"
+            )
+        if self.in_proportion:
+            if total > int(counts.sum()):
+                most = int(counts.sum()) // task.num_classes
+                raise InputError(
+                    f"graphs_per_class={wanted} of {task.num_classes} classes is more than all {int(counts.sum())} "
+                    f"training graphs: use {most} or fewer"
+                )
+            return in_proportion(counts, total)
+        if fewest < wanted:
+            raise InputError(
+                f"graphs_per_class={wanted} is more than the {fewest} training graphs of class {names[smallest]}: use "
+                f"{fewest} or fewer, or spread them in proportion (in_proportion, --in-proportion)"
+            )
+        return [wanted] * task.num_classes
 
     def condense(
         self, task: GraphTask, callbacks: Sequence[Callback] = (), store: Store | None = None
@@ -101,6 +133,7 @@ class Method(ABC):
             "classes": list(task.class_names),
             "position_features": task.position_features,
             "source": task.source,
+            **({"feature_names": list(task.feature_names)} if task.feature_names else {}),
             "train_graphs": int(task.train_class_counts.sum()),
             "original_bytes": payload_bytes(task.train) if task.part is None else task.part.original_bytes,
             "iterations": len(history),

@@ -14,7 +14,6 @@ from graphcondense.errors import InputError
 from graphcondense.graphs import GraphStore
 from graphcondense.methods.base import Method
 from graphcondense.methods.callbacks import Callback
-from graphcondense.methods.selection import check_enough
 from graphcondense.models import Network, NetworkConfig
 from graphcondense.tasks import GraphTask
 from graphcondense.training import Recipe, Store, TrainedNetworks
@@ -44,7 +43,7 @@ class Coreset(Method):
 
     def check(self, task: GraphTask) -> None:
         """There must be as many graphs as asked for."""
-        check_enough(task, self.graphs_per_class)
+        self.class_sizes(task)
 
     def _trained(self, task: GraphTask, store: Store, callbacks: Sequence[Callback]) -> TrainedNetworks:
         network = Network(self.network, task.num_features, task.num_outputs)
@@ -64,9 +63,9 @@ class Coreset(Method):
     ) -> tuple[GraphStore, list[dict[str, float]]]:
         embedded = self._trained(task, store, callbacks).embeddings(task.train)[0].double()
         chosen = []
-        for label in range(task.num_classes):
+        for label, size in enumerate(self.class_sizes(task)):
             members = (task.train.y == label).nonzero().flatten()
-            chosen.append(members[self.choose(embedded[members], self.graphs_per_class)])
+            chosen.append(members[self.choose(embedded[members], size)])
         return task.train.subset(torch.cat(chosen)), []
 
     @staticmethod

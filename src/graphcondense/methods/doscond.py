@@ -18,7 +18,7 @@ from graphcondense.methods.callbacks import Callback
 from graphcondense.methods.loop import Matching
 from graphcondense.methods.numbers import LossWatch
 from graphcondense.methods.real_side import RealSide, start_graphs
-from graphcondense.methods.selection import choose_at_random
+from graphcondense.methods.selection import choose_at_random, enough_nodes
 from graphcondense.methods.state import State, part_of, prefixed, restore, save
 from graphcondense.methods.weights import FreshWeights
 from graphcondense.models import Network, NetworkConfig
@@ -38,7 +38,8 @@ class DosCond(Matching, Method):
 
     Args:
         network: the network whose gradients are matched, drawn afresh each iteration.
-        nodes: nodes n of a synthetic graph; ``None`` for the rounded mean of the dataset.
+        nodes: nodes n of a synthetic graph; ``None`` for the rounded mean of the dataset, or for more where a class has
+            too few graphs as small as that to start from.
         pad: whether every synthetic graph has exactly n nodes (the paper); otherwise each keeps the size of the real
             graph that it starts from, n at most.
         iterations: K1, the number of matching steps, each at a fresh network.
@@ -98,7 +99,7 @@ class DosCond(Matching, Method):
     def check(self, task: GraphTask) -> None:
         """There must be enough graphs that are small enough to start from, and memory for their structure."""
         self.start(task)
-        total = task.num_classes * self.graphs_per_class
+        total = task.num_classes * max(self.class_sizes(task))
         needed = _COPIES * 4 * total * self.num_nodes(task) ** 2
         check_fits(
             needed,
@@ -108,7 +109,10 @@ class DosCond(Matching, Method):
 
     def num_nodes(self, task: GraphTask) -> int:
         """Nodes that a synthetic graph has room for."""
-        return self.nodes or round(task.mean_nodes)
+        if self.nodes is not None:
+            return self.nodes
+        sizes = enumerate(self.class_sizes(task))
+        return max(round(task.mean_nodes), *(enough_nodes(task, label, count) for label, count in sizes))
 
     def start(self, task: GraphTask) -> Tensor:
         """Positions of the training graphs that the synthetic ones start from, class after class.
@@ -116,7 +120,7 @@ class DosCond(Matching, Method):
         Where the training graphs are in several processes, places in their classes; see :func:`start_graphs`.
         """
         return choose_at_random(
-            task, self.graphs_per_class, generator(self.seed, "start"), most_nodes=self.num_nodes(task)
+            task, self.class_sizes(task), generator(self.seed, "start"), most_nodes=self.num_nodes(task)
         )
 
     def weights(self, matcher: Matcher, source: torch.Generator) -> FreshWeights:
@@ -198,21 +202,21 @@ class _Objective:
         self.noise_source = generator(settings.seed, "structure noise")
         self.sources = {"real batch": self.real.source, "structure noise": self.noise_source}
         self.watch = LossWatch(task.class_names, settings.rates, float(task.train.x.abs().max()))
-        self.labels = synthetic.labels.view(self.groups, -1)
-        self.synthetic_weights = torch.full(self.labels.shape, 1 / self.labels.shape[1])
+        self.labels, self.synthetic_weights = synthetic.labels_and_weights(self.joint)
 
     def _shares(self, task: GraphTask) -> tuple[Tensor, Tensor]:
         """Share of each group among the synthetic and among the real graphs."""
         if self.joint:
             return torch.ones(1), torch.ones(1)
         counts = task.train_class_counts.float()
-        return torch.full((self.num_classes,), 1 / self.num_classes), counts / counts.sum()
+        own = torch.bincount(self.synthetic.labels, minlength=self.num_classes).float()
+        return own / own.sum(), counts / counts.sum()
 
     def at(self, iteration: int) -> tuple[Tensor, dict[str, float]]:
         """The loss to descend in ``iteration``, and what to report of it."""
         settings = self.settings
         temperature = settings.temperature(iteration)
-        theta = self.weights.at(iteration, lambda: self._all_together(temperature), self.labels.view(1, -1))
+        theta = self.weights.at(iteration, lambda: self._all_together(temperature), self.synthetic.labels.view(1, -1))
         real = self.real.gradients(theta, iteration)
         loss = torch.zeros(())
         first = second = 0.0
@@ -225,7 +229,7 @@ class _Objective:
                 bound = second_term(
                     batch,
                     self.num_classes,
-                    self.labels.numel(),
+                    self.synthetic.labels.numel(),
                     settings.horizon,
                     settings.network.layers,
                     settings.network.pooling,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -14,6 +13,7 @@ from torch import Tensor
 from graphcondense.errors import InputError, check_at_least, check_count
 from graphcondense.machine import keep_freed_memory
 from graphcondense.methods.base import versions
+from graphcondense.methods.budget import in_proportion
 from graphcondense.methods.callbacks import Callback
 from graphcondense.synthetic import CondensedGraph, json_safe
 from graphcondense.tasks import NodeTask
@@ -70,15 +70,7 @@ class NodeMethod(ABC):
             asked = f"nodes={budget} are" if self.ratio is None else f"ratio={self.ratio} is {budget} nodes,"
             share = "" if self.ratio is None else f" (ratio {most / task.train[0].x.shape[0]:.3g})"
             raise InputError(f"{asked} more than the {most} training nodes{share}: use fewer")
-        exact = counts.double() / counts.sum() * budget
-        sizes = torch.maximum(exact.floor().long(), present.long())
-        while int(sizes.sum()) != budget:  # the largest remainder first, never below one or above what there is
-            gap = exact - sizes
-            if int(sizes.sum()) < budget:
-                sizes[int(gap.masked_fill(sizes >= counts, -math.inf).argmax())] += 1
-            else:
-                sizes[int(gap.masked_fill(sizes <= present.long(), math.inf).argmin())] -= 1
-        return [int(size) for size in sizes]
+        return in_proportion(counts, budget)
 
     def check(self, task: NodeTask) -> None:
         """Raise if ``task`` cannot give what the settings ask for."""

@@ -86,19 +86,21 @@ def start_graphs(settings: DosCond, task: GraphTask, chosen: Tensor) -> GraphSto
     part = task.part
     if part is None:
         return task.train.subset(chosen)
-    nodes, per_class = settings.num_nodes(task), settings.graphs_per_class
+    nodes, sizes = settings.num_nodes(task), settings.class_sizes(task)
     total = len(chosen)
     adjacency = torch.zeros(total, nodes, nodes)
     x = torch.zeros(total, nodes, task.num_features)
     num_nodes = torch.zeros(total, dtype=torch.long)
-    labels = torch.arange(task.num_classes).repeat_interleave(per_class)
-    for label in range(task.num_classes):
-        where, places = part.mine(chosen[label * per_class : (label + 1) * per_class], label, nodes)
+    labels = torch.arange(task.num_classes).repeat_interleave(torch.tensor(sizes))
+    first = 0
+    for label, (size, own_places) in enumerate(zip(sizes, chosen.split(sizes), strict=True)):
+        where, places = part.mine(own_places, label, nodes)
         if len(where):
             members = ((task.train.y == label) & (task.train.num_nodes <= nodes)).nonzero().flatten()
-            own, rows = task.train.subset(members[places]), where + label * per_class
+            own, rows = task.train.subset(members[places]), where + first
             adjacency[rows], x[rows], _ = pad_graphs(own, nodes)
             num_nodes[rows] = own.num_nodes
+        first += size
     for tensor in (adjacency, x, num_nodes):
         part.world.add(tensor)
     return unpad_graphs(adjacency, x, num_nodes, labels, task.graphs.directed)

@@ -19,51 +19,44 @@ from graphcondense.training import Store
 
 
 def choose_at_random(
-    task: GraphTask, graphs_per_class: int, source: torch.Generator, most_nodes: int | None = None
+    task: GraphTask, class_sizes: Sequence[int], source: torch.Generator, most_nodes: int | None = None
 ) -> Tensor:
-    """Positions of training graphs, ``graphs_per_class`` of each class, class after class, none twice.
+    """Positions of training graphs, so many of each class, class after class, none twice.
 
     Where the training graphs are in several processes, places in their classes instead, among those that are not left
     out: the same in every process.
 
     Args:
         task: where to choose from.
-        graphs_per_class: how many of each class.
+        class_sizes: how many of each class.
         source: random numbers.
         most_nodes: leave out larger graphs.
     """
-    check_enough(task, graphs_per_class)
     counts = None if task.part is None else task.part.counts(most_nodes).sum(0)
     sizes = task.train.num_nodes
     chosen = []
-    for label in range(task.num_classes):
+    for label, count in enumerate(class_sizes):
         members = (task.train.y == label).nonzero().flatten()
-        by_size = sizes[members].sort().values
         if most_nodes is not None:
             members = members[sizes[members] <= most_nodes]
         found = len(members) if counts is None else int(counts[label])
-        if found < graphs_per_class:
-            count = graphs_per_class
-            enough = int(by_size[count - 1]) if task.part is None else task.part.smallest(label, count)
+        if found < count:
+            enough = enough_nodes(task, label, count)
             raise InputError(
                 f"class {_class_name(task, label)} has {found} training graphs with at most {most_nodes} "
-                f"nodes to start from, graphs_per_class={graphs_per_class} needs as many: raise the nodes of a "
+                f"nodes to start from, {count} are needed: raise the nodes of a "
                 f"synthetic graph to {enough} or more (nodes={enough}, --graph-nodes {enough}), or ask for fewer"
             )
-        places = torch.randperm(found, generator=source)[:graphs_per_class]
+        places = torch.randperm(found, generator=source)[:count]
         chosen.append(members[places] if counts is None else places)
     return torch.cat(chosen)
 
 
-def check_enough(task: GraphTask, graphs_per_class: int) -> None:
-    """Raise unless every class has ``graphs_per_class`` training graphs."""
-    fewest, smallest = (int(value) for value in task.train_class_counts.min(0))
-    if fewest < graphs_per_class:
-        remedy = f"use {fewest} or fewer" if fewest else "leave the class out, or give it training graphs"
-        raise InputError(
-            f"graphs_per_class={graphs_per_class} is more than the {fewest} training graphs of class "
-            f"{_class_name(task, smallest)}: {remedy}"
-        )
+def enough_nodes(task: GraphTask, label: int, count: int) -> int:
+    """Nodes within which class ``label`` has ``count`` training graphs."""
+    if task.part is not None:
+        return task.part.smallest(label, count)
+    return int(task.train.num_nodes[task.train.y == label].sort().values[count - 1])
 
 
 def _class_name(task: GraphTask, label: int) -> str:
@@ -81,7 +74,7 @@ class RandomSelection(Method):
         self._choose(task)
 
     def _choose(self, task: GraphTask) -> Tensor:
-        return choose_at_random(task, self.graphs_per_class, generator(self.seed, "selection"))
+        return choose_at_random(task, self.class_sizes(task), generator(self.seed, "selection"))
 
     def _condense(
         self, task: GraphTask, callbacks: Sequence[Callback], store: Store

@@ -12,6 +12,7 @@ from graphcondense.errors import InputError, check_choice, suggestion
 from graphcondense.evaluation import Protocol
 from graphcondense.methods import METHODS, NODE_METHODS, Condenser, Method, NodeMethod
 from graphcondense.models import NetworkConfig
+from graphcondense.presets.from_data import condense_from, network_from
 from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import Recipe
 
@@ -82,8 +83,15 @@ class Preset:
 
 
 def preset(name: str, task: GraphTask | NodeTask) -> Preset:
-    """The settings of preset ``name`` for the dataset of ``task``; unknown datasets get the general ones."""
-    return preset_of(name, task.name, isinstance(task, NodeTask))
+    """The settings of preset ``name`` for the dataset of ``task``; unknown datasets get the general ones.
+
+    Those of ``default`` come from the data itself where it is far from what is usual: see ``presets/from_data.py``.
+    """
+    found = preset_of(name, task.name, isinstance(task, NodeTask))
+    if name != "default" or isinstance(task, NodeTask):
+        return found
+    network = replace(found.network, **network_from(task))
+    return replace(found, network=network, condense=found.condense | condense_from(task, found.condense))
 
 
 def preset_of(name: str, dataset: str, nodes: bool) -> Preset:

@@ -144,20 +144,23 @@ def read_checkpoint(path: Path, settings: Mapping[str, Any]) -> Checkpoint:
 
 def check_same_settings(stored: Mapping[str, Any], given: Mapping[str, Any], path: Path) -> None:
     """Raise, naming the first difference, unless both are the same."""
-    difference = _difference(stored, given)
-    if difference is not None:
-        name, old, new = difference
+    found = difference(stored, given)
+    if found is not None:
+        name, old, new = found
         raise InputError(
             f"{path} is of a run with {name}={old!r}, not {new!r}: give the same settings, choose another --out, or "
             "start anew with --force"
         )
 
 
-def _difference(stored: Any, given: Any, name: str = "settings") -> tuple[str, Any, Any] | None:
+def difference(stored: Any, given: Any, name: str = "settings") -> tuple[str, Any, Any] | None:
+    """The first setting that differs; one that a former version did not have counts as off there."""
     if not (isinstance(stored, Mapping) and isinstance(given, Mapping)):
         return None if stored == given else (name, stored, given)
     for key in dict.fromkeys([*given, *stored]):
-        found = _difference(stored.get(key), given.get(key), str(key))
+        if key not in stored and given[key] is False:
+            continue
+        found = difference(stored.get(key), given.get(key), str(key))
         if found is not None:
             return found
     return None

@@ -14,8 +14,11 @@ from graphcondense.synthetic.structure import BernoulliStructure
 class SyntheticGraphs:
     """``C x m`` graphs with room for ``n`` nodes each.
 
+    Where classes have different numbers of graphs, ``m`` is the largest, and the places that are left over hold graphs
+    without nodes: they count for nothing, and are not in the result.
+
     Args:
-        start: the graphs to start from, ``C * m`` of them, class after class, none with more than ``nodes`` nodes.
+        start: the graphs to start from, class after class, none with more than ``nodes`` nodes.
         num_classes: ``C``.
         nodes: ``n``.
         pad: whether every graph gets exactly ``n`` nodes, the missing ones isolated with zero features (the paper's
@@ -24,12 +27,16 @@ class SyntheticGraphs:
     """
 
     def __init__(self, start: GraphStore, num_classes: int, nodes: int, pad: bool = True, strength: float = 5.0):
-        self.num_classes, self.per_class = num_classes, len(start) // num_classes
-        self.labels = start.y
+        self.num_classes, self.labels = num_classes, start.y
+        self.counts = torch.bincount(start.y, minlength=num_classes)
+        self.per_class = int(self.counts.max())
+        self.places = self._places()
         shape = (num_classes, self.per_class, nodes)
-        adjacency, x, exists = pad_graphs(start, nodes)
+        adjacency, x, exists = (self._spread(part) for part in pad_graphs(start, nodes))
+        if pad:
+            exists = self._spread(torch.ones(len(start), nodes, dtype=torch.bool, device=start.x.device))
         self.num_nodes = torch.full_like(start.num_nodes, nodes) if pad else start.num_nodes
-        self.node_mask = None if pad else exists.view(shape)
+        self.node_mask = None if pad and self.places is None else exists.view(shape)
         self.x = x.view(*shape, -1).clone().requires_grad_()
         self.structure = BernoulliStructure(adjacency.view(*shape, nodes), self.node_mask, strength, start.directed)
         self.start_density = float(adjacency.mean())
@@ -43,16 +50,45 @@ class SyntheticGraphs:
         """The graphs with a given adjacency, one group a class, or all in one group when ``joint``."""
         x, mask = self.x, self.node_mask
         if joint:
-            adjacency, x = adjacency.flatten(0, 1).unsqueeze(0), x.flatten(0, 1).unsqueeze(0)
-            mask = None if mask is None else mask.flatten(0, 1).unsqueeze(0)
+            adjacency, x = self._all(adjacency).unsqueeze(0), self._all(x).unsqueeze(0)
+            mask = None if mask is None else self._all(mask).unsqueeze(0)
         return DenseBatch(adjacency, x, propagation, mask)
 
     def result(self) -> GraphStore:
         """The learned graphs, discrete, as plain graphs."""
-        adjacency = self.structure.discrete().flatten(0, 1)
-        return unpad_graphs(
-            adjacency, self.x.detach().flatten(0, 1), self.num_nodes, self.labels, self.structure.directed
-        )
+        adjacency, x = self._all(self.structure.discrete()), self._all(self.x.detach())
+        return unpad_graphs(adjacency, x, self.num_nodes, self.labels, self.structure.directed)
+
+    def labels_and_weights(self, joint: bool = False) -> tuple[Tensor, Tensor]:
+        """Label of each graph of :meth:`batch`, and its weight in the mean of its group: ``groups x graphs`` each."""
+        if joint:
+            return self.labels.view(1, -1), torch.full((1, len(self.labels)), 1 / len(self.labels))
+        if self.places is None:
+            shape = (self.num_classes, self.per_class)
+            return self.labels.view(shape), torch.full(shape, 1 / self.per_class)
+        labels = torch.arange(self.num_classes).unsqueeze(1).expand(-1, self.per_class)
+        exists = torch.arange(self.per_class) < self.counts.unsqueeze(1)
+        return labels, exists / self.counts.unsqueeze(1)
+
+    def _places(self) -> Tensor | None:
+        """Where each graph stands among ``C * m``; ``None`` where all places are taken."""
+        if len(self.labels) == self.num_classes * self.per_class:
+            return None
+        first = pointers(self.counts)[self.labels]
+        return self.labels * self.per_class + torch.arange(len(self.labels)) - first
+
+    def _spread(self, rows: Tensor) -> Tensor:
+        """One row a graph as one row a place, zero where no graph is."""
+        if self.places is None:
+            return rows
+        spread = rows.new_zeros(self.num_classes * self.per_class, *rows.shape[1:])
+        spread[self.places] = rows
+        return spread
+
+    def _all(self, grouped: Tensor) -> Tensor:
+        """``C x m x ...`` as one row a graph."""
+        flat = grouped.flatten(0, 1)
+        return flat if self.places is None else flat[self.places]
 
 
 def pad_graphs(graphs: GraphStore, nodes: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -155,7 +155,8 @@ def _random(condensed: CondensedDataset | CondensedGraph, task: GraphTask | Node
             size = condensed.info.get("settings", {}).get(
                 "graphs_per_class", max(1, len(condensed) // task.num_classes)
             )
-            other = RandomSelection(graphs_per_class=size, seed=0).condense(task)
+            spread = condensed.info.get("settings", {}).get("in_proportion") is True
+            other = RandomSelection(graphs_per_class=size, in_proportion=spread, seed=0).condense(task)
         return evaluate_any(other, task, seeds=seeds, protocol=own_protocol(condensed))
     except GraphcondenseError:
         return None
@@ -350,6 +351,8 @@ def _compare_command(run: RunFolder, with_random: bool) -> str:
         if isinstance(condensed, CondensedGraph)
         else (f"-n {info.get('settings', {}).get('graphs_per_class', 10)}")
     )
+    if info.get("settings", {}).get("in_proportion") is True:
+        size += " --in-proportion"
     source = shlex.quote(str(info.get("source") or "DATASET"))
     return (
         f"graphcondense compare {source} {size} --methods whole,random,{info.get('method', 'doscond')} --out table, "
