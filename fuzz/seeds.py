@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import torch
 from bundle import apart, pack
@@ -279,6 +280,63 @@ def imported() -> Iterator[tuple[str, bytes]]:
     yield "expanded", pack(apart("small.pt", content.getvalue()))
 
 
+BOMB = b'<!DOCTYPE g [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]>'
+
+
+def shape(number: int) -> nx.Graph:
+    """A small ring or star, its nodes with a category, a number and a class."""
+    graph = nx.cycle_graph(3 + number % 2) if number % 2 else nx.star_graph(3)
+    for node, own in graph.nodes(data=True):
+        own |= {"kind": "ab"[node % 2], "size": node / 2, "label": "xy"[node % 2]}
+    nx.set_edge_attributes(graph, 2.0, "weight")
+    return graph
+
+
+def written(graph: nx.Graph, form: str) -> bytes:
+    """A graph as GraphML or GEXF."""
+    content = io.BytesIO()
+    (nx.write_graphml if form == "graphml" else nx.write_gexf)(graph, content)
+    return content.getvalue()
+
+
+def graphs() -> Iterator[tuple[str, bytes]]:
+    """Both forms, a table with a split, one that leads elsewhere, a bomb."""
+    for form in ("graphml", "gexf"):
+        files = {f"g{i}.{form}": written(shape(i), form) for i in range(6)}
+        rows = [
+            f"g{i}.{form},{'ring' if i % 2 else 'star'},{part}" for i, part in enumerate(["train", "val", "test"] * 2)
+        ]
+        yield form, pack(files | {"labels.csv": "\n".join(["file,label,split", *rows]).encode()})
+    yield "elsewhere", pack(files | {"labels.csv": b"file,label\n../../etc/passwd,a\n/etc/passwd,b\n"})
+    yield "bomb", pack({"g0.graphml": BOMB + b"<graphml>&b;</graphml>", "labels.csv": b"file,label\ng0,a\n"})
+
+
+def network() -> Iterator[tuple[str, bytes]]:
+    """A small club in both forms, a bomb, a huge number, deep nesting."""
+    club = nx.disjoint_union_all([shape(i) for i in range(6)])
+    for form in ("graphml", "gexf"):
+        yield form, pack({f"own.{form}": written(club, form)})
+    directed = nx.DiGraph(club)
+    yield "directed", pack({"own.graphml": written(directed, "graphml")})
+    yield "bomb", pack({"own.graphml": BOMB + b"<graphml>&b;</graphml>"})
+    yield "number", pack({"own.graphml": written(club, "graphml").replace(b">0.5<", b">1e999<")})
+    yield "deep", pack({"own.gexf": b"<a>" * 2000 + b"</a>" * 2000})
+
+
+def smiles() -> Iterator[tuple[str, bytes]]:
+    """Molecules with a class, with a split, with quotes, and what is no molecule."""
+    names = ["C" * (i + 1) + ("O" if i % 2 else "N") for i in range(12)]
+    rows = [f"{name},{'yes' if i % 2 else 'no'}" for i, name in enumerate(names)]
+    yield "usual", pack({"molecules.csv": "\n".join(["smiles,label", *rows]).encode()})
+    split = [
+        f'"{row.split(",")[0]}",{row.split(",")[1]},{("train", "val", "test")[i // 2 % 3]}'
+        for i, row in enumerate(rows)
+    ]
+    yield "split", pack({"molecules.csv": "\r\n".join(["smiles,label,split", *split]).encode()})
+    yield "wrong", pack({"molecules.csv": b"smiles,label\nC(((,1\nnan,0\n"})
+    yield "long", pack({"molecules.csv": b"smiles,label\n" + b"C" * 30_000 + b",1\nC,0\n"})
+
+
 def settings() -> Iterator[tuple[str, bytes]]:
     """Settings of every kind, and nesting without end."""
     yield (
@@ -313,6 +371,9 @@ SEEDS = {
     "planetoid": planetoid,
     "arrays": arrays,
     "import": imported,
+    "graphs": graphs,
+    "network": network,
+    "smiles": smiles,
     "settings": settings,
     "cached": cached,
 }

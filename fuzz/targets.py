@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import bundle
+import rdkit.Chem  # noqa: F401  # sets a variable of the environment when it is imported, before anybody watches
 import torch
 from guard import watched
 from safetensors.torch import load as from_safetensors
@@ -224,6 +225,22 @@ def read_import(folder: Path) -> None:
     check_condensed(gc.import_graphs(file), folder)
 
 
+def read_graphs(folder: Path) -> None:
+    """A folder of GraphML and GEXF files with a table of their classes."""
+    check_task(gc.load(folder))
+
+
+def read_network(folder: Path) -> None:
+    """One GraphML or GEXF file whose nodes are classified."""
+    for file in sorted(folder.iterdir()):
+        check_task(gc.load(file))
+
+
+def read_smiles(folder: Path) -> None:
+    """A table of SMILES."""
+    check_task(gc.load(folder / "molecules.csv"))
+
+
 def read_settings(folder: Path) -> None:
     """Settings on the command line, a line each; the first line is the method."""
     file = folder / "settings.txt"
@@ -251,6 +268,9 @@ TARGETS = {
     "planetoid": Target(read_planetoid, ("ind.*",)),
     "arrays": Target(read_arrays, ("*.npz", "*.npy", "*.json")),
     "import": Target(read_import, ("small.pt", "small.json", "*.csv", "*.graphml", "facts.json")),
+    "graphs": Target(read_graphs, ("*.graphml", "*.gexf", "*.csv")),
+    "network": Target(read_network, ("*.graphml", "*.gexf")),
+    "smiles": Target(read_smiles, ("molecules.csv",)),
     "settings": Target(read_settings, ("settings.txt",)),
     "cached": Target(read_cached, ("network.safetensors",)),
 }
