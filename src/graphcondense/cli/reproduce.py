@@ -33,6 +33,7 @@ def reproduce(
     iterations: Annotated[int | None, typer.Option(help="Iterations of a condensation.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs of a training.")] = None,
     validate_every: Annotated[int | None, typer.Option(help="Epochs between two looks at validation.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Only these of WHAT's methods, e.g. random,doscond.")] = None,
     jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
     out_folder: Annotated[Path | None, typer.Option("--out", help="Folder; what it has is continued.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Start anew instead of continuing.")] = False,
@@ -43,12 +44,13 @@ def reproduce(
     """The paper's tables and figures, ours beside the paper's: table1, fig-size and others."""
     set_threads(threads)
     experiment = EXPERIMENTS[check_choice("experiment", what, EXPERIMENTS)]
-    given = {
+    given: dict[str, Any] = {
         "condense_seeds": condense_seeds,
         "eval_seeds": eval_seeds,
         "iterations": iterations,
         "epochs": epochs,
         "validate_every": validate_every,
+        "methods": None if methods is None else tuple(parse_list("--methods", methods)),
     }
     changed = {name: value for name, value in given.items() if value is not None}
     effort = replace(FULL if full else experiment.quick, **changed)
@@ -62,7 +64,8 @@ def reproduce(
     bench = Bench(effort, folder, run, trained_networks(), data_root, say)
     asked = ["graphcondense", "reproduce", what, *(["--dataset", dataset] if dataset else [])]
     asked += ["--full"] if full else []
-    asked += [text for name, value in changed.items() for text in (f"--{name.replace('_', '-')}", str(value))]
+    texts = changed | ({} if methods is None else {"methods": methods})
+    asked += [text for name, value in texts.items() for text in (f"--{name.replace('_', '-')}", str(value))]
     results = [experiment.run(bench, name, asked) for name in names]
     pictures = experiment.draw(results, folder)
     if as_json:

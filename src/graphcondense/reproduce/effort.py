@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from graphcondense.errors import check_count
@@ -19,6 +20,7 @@ class Effort:
         iterations: of a condensation; ``None`` for the preset's.
         epochs: of a training; ``None`` for the preset's.
         validate_every: epochs from one look at the validation graphs to the next.
+        methods: the only ones of an experiment's methods that are run; ``None`` for all.
     """
 
     condense_seeds: int = 5
@@ -26,11 +28,16 @@ class Effort:
     iterations: int | None = None
     epochs: int | None = None
     validate_every: int = 1
+    methods: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if value is not None:
+            if value is not None and name != "methods":
                 check_count(name, value)
+
+    def only(self, methods: Sequence[str]) -> list[str]:
+        """Those of ``methods`` that are run."""
+        return [method for method in methods if self.methods is None or method in self.methods]
 
     def preset(self, task: GraphTask | NodeTask, name: str = "paper") -> Preset:
         """The paper's settings for ``task``, or those of another preset, cut to this effort."""
@@ -55,6 +62,8 @@ class Effort:
         words = [f"{ours:,} {what} of {theirs:,}" for ours, theirs, what in pairs if ours < theirs]
         if self.validate_every > 1:
             words.append(f"validated every {self.validate_every} epochs instead of every one")
+        if self.methods is not None:
+            words.append(f"only {', '.join(self.methods)}")
         return words
 
 

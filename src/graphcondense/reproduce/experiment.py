@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import torch
 
 from graphcondense import datasets
-from graphcondense.errors import InputError
+from graphcondense.errors import InputError, check_choice
 from graphcondense.files import write_json
 from graphcondense.methods import DosCond, versions
 from graphcondense.presets import Preset
@@ -76,7 +76,9 @@ class Bench:
         preset: str = "paper",
     ) -> list[Row]:
         """The rows of a comparison whose cells lie in the folder ``part``."""
-        chosen = self.effort.preset(task, preset)
+        chosen, methods = self.effort.preset(task, preset), self.effort.only(methods)
+        if not methods:
+            return []
         seeds = condense_seeds or self.effort.condense_seeds
         cells = plan(chosen, methods, sizes, seeds, self.effort.eval_seeds, settings=settings)
         return self.run_grid(cells, task, chosen, self.folder / part)
@@ -93,6 +95,8 @@ class Experiment(ABC):
     """Those that a few minutes are enough for."""
     quick: ClassVar[Effort]
     kind: ClassVar[type[GraphTask] | type[NodeTask]] = GraphTask
+    methods: ClassVar[tuple[str, ...]] = ()
+    """Those that an effort may leave out; none where all are needed."""
 
     def run(self, bench: Bench, dataset: str, command: Sequence[str]) -> Result:
         """Run on one dataset and write the result down.
@@ -102,8 +106,12 @@ class Experiment(ABC):
             dataset: on what.
             command: the command line that asked for it, to be written beside the figures.
         """
-        task = bench.load(dataset, self.kind)
         effort = bench.effort
+        for method in effort.methods or ():
+            if not self.methods:
+                raise InputError(f"--methods {method} does not apply: {self.name} needs all of its methods")
+            check_choice("method", method, self.methods)
+        task = bench.load(dataset, self.kind)
         result = {
             "experiment": self.name,
             "dataset": task.name,
