@@ -153,7 +153,7 @@ def signed(gap: float, metric: str) -> str:
 
 
 def differing_cells(results: list[Result], notes: dict[str, str]) -> str:
-    """A paragraph on each cell that is farther from the paper's than both spreads; one for a set that differs as such."""
+    """A paragraph on each cell that is farther from the paper's than both spreads; one for a set that is another."""
     paragraphs = ["### Cells that differ from the paper's by more than the spread\n"]
     paragraphs.append(
         "A cell is listed where our mean is farther from the paper's than the larger of the two standard deviations.\n"
