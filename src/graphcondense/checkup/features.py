@@ -33,6 +33,7 @@ class FeatureFacts:
 def feature_facts(x: Tensor) -> FeatureFacts:
     """The facts about ``x``, ``num_nodes x num_features``.
 
+    >>> import torch
     >>> feature_facts(torch.eye(3)).kind, feature_facts(torch.tensor([[0.5], [2.0]])).kind
     ('one-hot', 'real')
     """

@@ -168,12 +168,12 @@ class ShardFolder:
             return None
         try:
             index = parse_json(path.read_text(encoding="utf-8"))
-            if not isinstance(index, dict):
-                raise ValueError("no JSON object")
+            if not isinstance(index, dict) or "format" not in index:
+                raise ValueError("no index of shards")
         except (OSError, ValueError):
             raise FileFormatError(f"{path} is damaged: write the shards again") from None
-        if index.get("format") != FORMAT:
-            raise FileFormatError(f"{path} has format {index.get('format')!r}, this version reads {FORMAT}: update it")
+        if index["format"] != FORMAT:
+            raise FileFormatError(f"{path} has format {index['format']!r}, this version reads {FORMAT}: update it")
         for name, fits in _FIELDS.items():
             if name not in index or not fits(index[name]):
                 raise FileFormatError(f"{path} is damaged: its {name} cannot be read: write the shards again")
