@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -733,3 +734,27 @@ def test_an_error_of_the_program_is_one_line_and_exit_code_2() -> None:
     assert result.stderr == (
         "error: nowhere.safetensors is not there: give the path of a condensed .safetensors file\n"
     )
+
+
+@pytest.mark.usefixtures("small")
+def test_scores_on_another_dataset_are_said_and_not_kept(tiny: str) -> None:
+    run_json("condense", tiny, "-n", 2, "--out", "run")
+    run_json("evaluate", "run", "--seeds", 3)
+    kept = Path("run/condensed.scores.json").read_text()
+    run_json("evaluate", "run", "--seeds", 2)
+    assert Path("run/condensed.scores.json").read_text() == kept  # three trainings say more than two
+    other = Path(tiny).with_name("OTHER")
+    shutil.copytree(tiny, other)
+    for file in list(other.rglob("*.txt")):
+        file.rename(file.with_name(file.name.replace("TINY", "OTHER")))
+    said = run("evaluate", "run", "--dataset", str(other), "--seeds", 2)
+    assert "made from another dataset than it is judged on" in said.stderr and "OTHER (" in said.stderr
+    assert Path("run/condensed.scores.json").read_text() == kept
+    run_json("compare", str(other), "-n", 1, "--methods", "random", "--out", "table", "--condense-seeds", 1)
+    assert "give a comparison on the same dataset" in run_error("report", "run", "--compare", "table")
+
+
+def test_methods_of_the_other_task_and_too_many_threads_are_told_of(tiny: str) -> None:
+    told = run_error("condense", tiny, "--method", "gcond")
+    assert "method 'gcond' classifies nodes, this dataset is for graphs: use one of whole, random" in told
+    assert "--threads 100000 is far more than this machine's cores" in run_error("condense", tiny, "--threads", 100000)

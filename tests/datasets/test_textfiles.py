@@ -76,5 +76,5 @@ def test_absent_and_unreadable_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(MissingDataError, match="cannot be read"):
         read_table(tmp_path)
     (tmp_path / "binary.txt").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(FileFormatError, match=r"binary\.txt is not a text file"):
+    with pytest.raises(FileFormatError, match=r"binary\.txt is not text in UTF-8"):
         read_table(tmp_path / "binary.txt")

@@ -131,7 +131,9 @@ def test_settings_come_on_top_and_wrong_ones_are_named() -> None:
         chosen.method("doscond-x", nodes=9, structure="bernoulli")
     with pytest.raises(InputError, match="'graphs_per_class'"):
         chosen.method("doscond", graphs_per_class=3)
-    with pytest.raises(InputError, match=r"unknown method 'dcg'"):
+    with pytest.raises(
+        InputError, match=r"method 'dcg' classifies graphs, this dataset is for nodes: use one of whole"
+    ):
         chosen.method("dcg", nodes=9)
     with pytest.raises(InputError, match="give one of the two"):
         chosen.method("doscond")

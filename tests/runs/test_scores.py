@@ -17,8 +17,8 @@ def test_scores_stay_with_the_file_that_they_are_of(tmp_path: Path) -> None:
     keep_scores(file, "toy", {"gcn": ONE})
     keep_scores(file, "toy", {"gin": TWO})
     assert kept_scores(file) == {"gcn": ONE, "gin": TWO}
-    keep_scores(file, "toy", {"gcn": TWO})
-    assert kept_scores(file) == {"gcn": TWO, "gin": TWO}
+    keep_scores(file, "toy", {"gcn": TWO, "gin": ONE})  # a score of fewer trainings does not replace one of more
+    assert kept_scores(file) == {"gcn": ONE, "gin": ONE}
     file.write_bytes(b"two")
     assert kept_scores(file) == {}
     scores_file(file).write_text("{")

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from graphcondense.cli.console import app, command, out, print_json, say
 from graphcondense.cli.options import AsJson, DataRoot, Deterministic, Threads, parse_list, set_threads
-from graphcondense.cli.tasks import load_task, origin
+from graphcondense.cli.tasks import load_task, made_from, origin, strange
 from graphcondense.errors import check_choice, check_count
 from graphcondense.evaluation import NODE_KINDS, own_protocol
 from graphcondense.evaluation import evaluate_any as judge
@@ -49,12 +49,15 @@ def evaluate(
         if name is not None:
             check_choice("model", name, NODE_KINDS if node else KINDS)
     task = load_task(dataset or origin(condensed), data_root)
+    for line in strange(condensed, task):
+        say(line)
     own = own_protocol(condensed).network.kind
     results = {}
     for name in names:
         with progress_bar(f"training {seeds} x {name or own} on {len(condensed)} graphs") as advance:
             results[name or own] = judge(condensed, task, seeds=seeds, model=name, progress=advance)
-        keep_scores(path, task.name, results)  # at once: an interrupt loses no network that is finished
+        if made_from(condensed, task):  # a run folder has the scores on its own dataset
+            keep_scores(path, task.name, results)  # at once: an interrupt loses no network that is finished
         if len(names) > 1:
             done = results[name or own]
             say(f"{name or own}: {score_text(done.mean, done.std, done.metric)}, {seconds_text(done.seconds)}")

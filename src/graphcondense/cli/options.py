@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
@@ -38,6 +39,7 @@ InProportion = Annotated[
     typer.Option("--in-proportion", help="As many graphs in all, but each class its share of them, one at least."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
+_THREADS_A_CORE = 4
 
 
 def parse_settings(pairs: list[str] | None) -> dict[str, Any]:
@@ -82,4 +84,6 @@ def set_threads(threads: int | None, deterministic: bool = False) -> None:
     if threads is not None:
         if threads < 1:
             raise InputError(f"--threads {threads} must be at least 1")
+        if threads > (most := _THREADS_A_CORE * (os.cpu_count() or 1)):
+            raise InputError(f"--threads {threads} is far more than this machine's cores: use {most} or fewer")
         torch.set_num_threads(threads)

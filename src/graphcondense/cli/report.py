@@ -11,7 +11,7 @@ import typer
 from graphcondense.cli.console import app, command, out, print_json, say
 from graphcondense.cli.options import AsJson, DataRoot, Force, Threads, set_threads
 from graphcondense.cli.tasks import load_task
-from graphcondense.errors import MissingDataError, WouldOverwriteError, check_count
+from graphcondense.errors import InputError, MissingDataError, WouldOverwriteError, check_count
 from graphcondense.files import write_aside
 from graphcondense.report.page import comparison_page, run_page
 from graphcondense.report.page.comparison import TABLE, known_rows
@@ -59,6 +59,11 @@ def report(
         known = known_rows(compare or folder.file.parent)
         if compare is not None and not known:
             raise MissingDataError(f"--compare {compare} holds no comparison: give a folder that `compare` wrote")
+        if compare is not None and (other := {row["dataset"] for row in known}) != {folder.condensed.info["dataset"]}:
+            raise InputError(
+                f"--compare {compare} is of {', '.join(sorted(other))}, {run} of {folder.condensed.info['dataset']}: "
+                "give a comparison on the same dataset"
+            )
         with progress_bar("training for the report") as advance:
             page = run_page(folder, task, seeds=seeds, random=random, known=known, progress=advance)
         html, left_out = page.html, page.left_out

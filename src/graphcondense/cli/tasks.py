@@ -62,6 +62,28 @@ def origin(condensed: CondensedDataset | CondensedGraph) -> str:
     return source
 
 
+def made_from(condensed: CondensedDataset | CondensedGraph, task: GraphTask | NodeTask) -> bool:
+    """Whether a condensed file says that it was made from the dataset of ``task``."""
+    return bool(condensed.info.get("dataset") == task.name)
+
+
+def strange(condensed: CondensedDataset | CondensedGraph, task: GraphTask | NodeTask) -> list[str]:
+    """What a user should know before scores on ``task`` are believed, a line each."""
+    if not made_from(condensed, task):
+        classes = " and ".join(
+            f"{name} ({', '.join(names[:4])}{', ...' if len(names) > 4 else ''})"
+            for name, names in (
+                (str(condensed.info.get("dataset", "?")), list(condensed.info.get("classes") or ["?"])),
+                (task.name, list(task.class_names) or ["?"]),
+            )
+        )
+        return [f"made from another dataset than it is judged on: {classes}; the scores are not kept in the run folder"]
+    then, now = condensed.info.get("train_graphs"), task.train_class_counts.sum()
+    if isinstance(task, GraphTask) and isinstance(then, int) and then != int(now):
+        return [f"{task.name} has changed: {then:,} training graphs when this was made, {int(now):,} now"]
+    return []
+
+
 def size_text(task: GraphTask | NodeTask) -> str:
     """What training sees of a task, in words."""
     if isinstance(task, GraphTask):

@@ -37,6 +37,7 @@ def load_graph_folder(folder: Path, *, label: str | None = None, split_seed: int
     files = rows.pick(None, _FILES, "file")
     labels = rows.pick(label, LABELS, "label")
     paths = [_inside(folder, name, rows, line) for name, line in zip(rows.column(files), rows.lines, strict=True)]
+    _check_once(paths, rows)
     places = [f"{rows.path.name}, line {line}," for line in rows.lines]
     y, names = class_numbers(rows.column(labels), places)
     networks = [read_network(path) for path in paths]
@@ -70,6 +71,15 @@ def _table(folder: Path) -> Path:
             f"{folder} has graphs and {found}: put a {_TABLE} there with the columns file and label, one row a graph"
         )
     return tables[0]
+
+
+def _check_once(paths: list[Path], rows: Rows) -> None:
+    """Raise if a file is in the table twice: which of two labels would be right?"""
+    lines: dict[Path, int] = {}
+    for path, line in zip(paths, rows.lines, strict=True):
+        first = lines.setdefault(path, line)
+        if first != line:
+            raise InputError(f"{rows.path}, line {line}: {path.name} is in line {first} already: take one out")
 
 
 def _inside(folder: Path, name: str, rows: Rows, line: int) -> Path:

@@ -90,7 +90,7 @@ def read_text(path: Path) -> str:
     except (FileNotFoundError, NotADirectoryError):
         raise MissingDataError(f"{path} is missing: put it there, or name the folder that has it") from None
     except UnicodeDecodeError:
-        raise FileFormatError(f"{path} is not a text file: fetch the file anew") from None
+        raise FileFormatError(f"{path} is not text in UTF-8: save it as UTF-8, or fetch the file anew") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise FileFormatError(f"{path} is damaged ({error}): fetch the file anew") from None
     except OSError as error:

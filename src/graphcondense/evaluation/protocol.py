@@ -71,6 +71,11 @@ class Scores:
     seconds: float = field(default=0.0, compare=False)
 
     @property
+    def trainings(self) -> int:
+        """How many there were."""
+        return len(self.per_seed)
+
+    @property
     def mean(self) -> float:
         """Mean over the trainings."""
         return float(np.mean(self.per_seed))

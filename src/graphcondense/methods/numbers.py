@@ -12,6 +12,7 @@ from graphcondense.errors import GraphcondenseError
 
 EXPLODED = 1e6
 """A loss that is so many times as high as the first one (or as 1, if that is higher) has exploded."""
+_USUAL_RATE = 0.1
 _IN_A_ROW = 3  # iterations: a single draw of weights may be odd
 
 
@@ -88,7 +89,7 @@ class LossWatch:
         names = list(self.rates)
         suspects = names[2:] if not all_finite(weights) else names[1:2] if not all_finite(learned[1:]) else names[:1]
         name = (suspects or names)[0]
-        return f"lower {name}={self.rates[name]}, e.g. to {self.rates[name] / 10:.3g}"
+        return f"lower {name}={self.rates[name]}, e.g. to {lower(self.rates[name]):.3g}"
 
 
 def check_learned(iteration: int, learned: Sequence[Tensor], watch: LossWatch) -> None:
@@ -97,8 +98,13 @@ def check_learned(iteration: int, learned: Sequence[Tensor], watch: LossWatch) -
         name = list(watch.rates)[0 if not all_finite(learned[:1]) else 1]
         raise DivergedError(
             f"what was learned is not finite after iteration {iteration}: lower {name}={watch.rates[name]}, e.g. to "
-            f"{watch.rates[name] / 10:.3g}"
+            f"{lower(watch.rates[name]):.3g}"
         )
+
+
+def lower(rate: float) -> float:
+    """A rate to try instead: a tenth, and no more than what is usual at most."""
+    return min(rate / 10, _USUAL_RATE)
 
 
 def all_finite(tensors: Iterable[Tensor]) -> bool:

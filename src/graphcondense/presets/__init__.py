@@ -59,12 +59,20 @@ class Preset:
         special = {name: {k: v for k, v in own.items() if k != "model"} for name, own in self.special.items()}
         return replace(self, network=replace(self.network, kind=kind), judge=None, special=special)
 
+    def check_method(self, name: str) -> str:
+        """``name`` if there is such a method for such a task."""
+        if name not in self.methods and name in (METHODS if self.nodes else NODE_METHODS):
+            own, other = ("nodes", "graphs") if self.nodes else ("graphs", "nodes")
+            known = ", ".join(self.methods)
+            raise InputError(f"method {name!r} classifies {other}, this dataset is for {own}: use one of {known}")
+        return check_choice("method", name, self.methods)
+
     def method(self, name: str, **settings: Any) -> Condenser:
         """A method with this preset's settings, as far as it has them; ``settings`` come on top and must fit.
 
         A setting of ``None`` means "as in the preset".
         """
-        kind = self.methods[check_choice("method", name, self.methods)]
+        kind = self.methods[self.check_method(name)]
         known = {one.name for one in fields(kind) if one.init}
         given = {key: value for key, value in settings.items() if value is not None}
         for key in given:

@@ -16,7 +16,7 @@ from graphcondense.files import write_aside, write_json
 from graphcondense.methods import Callback, Condenser, DivergedError
 from graphcondense.presets import Preset
 from graphcondense.runs.callbacks import EVERY_MINUTE, Checkpoints, EarlyStop, Every, History
-from graphcondense.runs.folder import CONDENSED, HISTORY, RESULT, SNAPPED, read_result, run_folder
+from graphcondense.runs.folder import CONDENSED, HISTORY, RESULT, SNAPPED, is_unfinished, read_result, run_folder
 from graphcondense.synthetic import CondensedDataset, CondensedGraph, json_safe, load_condensed, summary
 from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import FolderStore, Store
@@ -189,6 +189,8 @@ def find_condensed(path: Path) -> Path:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     if is_folder:
         file = path / CONDENSED
+        if not file.is_file() and is_unfinished(path):
+            raise MissingDataError(f"{path} has a run that is not finished: go on with `condense ... --resume` first")
         if not file.is_file():
             raise MissingDataError(f"{path} holds no {CONDENSED}: give a run folder or a condensed file")
         return file

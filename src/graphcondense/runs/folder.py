@@ -60,6 +60,11 @@ def check_is_no_file(folder: Path) -> None:
         raise WouldOverwriteError(f"{there} is a file, not a folder: choose another --out")
 
 
+def is_unfinished(folder: Path) -> bool:
+    """Whether a run was begun in ``folder`` and has no result."""
+    return (folder / SETTINGS).exists() and not (folder / RESULT).exists()
+
+
 def check_folder(folder: Path, *, force: bool, resume: bool = False) -> None:
     """Raise before any work if ``folder`` has something in it that may neither be overwritten nor continued."""
     check_is_no_file(folder)
@@ -69,8 +74,11 @@ def check_folder(folder: Path, *, force: bool, resume: bool = False) -> None:
     if resume and not ours:
         raise WouldOverwriteError(f"{folder} holds no run to go on with: choose another --out, or overwrite by --force")
     if not resume:
-        unfinished = ours and not (folder / RESULT).exists()
-        how = "has an unfinished run: go on with --resume" if unfinished else "is not empty: choose another --out"
+        how = (
+            "has an unfinished run: go on with --resume"
+            if is_unfinished(folder)
+            else "is not empty: choose another --out"
+        )
         raise WouldOverwriteError(f"{folder} {how}, or overwrite it with --force")
 
 

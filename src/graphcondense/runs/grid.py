@@ -18,7 +18,6 @@ from graphcondense.errors import (
     FileFormatError,
     InputError,
     WouldOverwriteError,
-    check_choice,
     check_count,
     unknown_name,
 )
@@ -97,7 +96,7 @@ def plan(
         raise InputError(f"a comparison needs at least one method and one number of {size_name.replace('_', ' ')}")
     given = settings or {}
     for name in methods:
-        check_choice("method", name, preset.methods)
+        preset.check_method(name)
     _check_settings(given, preset, methods, {size_name, "seed"})
     cells = []
     for name in methods:

@@ -34,10 +34,15 @@ def kept_scores(file: Path) -> dict[str, Scores]:
 
 
 def keep_scores(file: Path, dataset: str, scores: dict[str, Scores]) -> Path | None:
-    """Keep scores beside a condensed file in a run folder; those of other networks stay. Elsewhere nothing is kept."""
+    """Keep scores beside a condensed file in a run folder. Elsewhere nothing is kept.
+
+    Those of other networks stay, and so does a score of more trainings than the new one is of.
+    """
     if not (file.parent / RESULT).is_file():
         return None
-    together = {name: one.to_dict() for name, one in (kept_scores(file) | scores).items()}
+    there = kept_scores(file)
+    better = {name: one for name, one in there.items() if name in scores and one.trainings > scores[name].trainings}
+    together = {name: one.to_dict() for name, one in (there | scores | better).items()}
     return write_json(scores_file(file), {"sha256": _digest(file), "dataset": dataset, "scores": together})
 
 

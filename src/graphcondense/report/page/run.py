@@ -84,7 +84,7 @@ def run_page(
     if len(scores) == 1:
         folder = shlex.quote(str(run.file.parent))
         kinds = "gcn,sgc,sage" if isinstance(condensed, CondensedGraph) else "gcn,gin,sage"
-        how = f"graphcondense evaluate {folder} --models {kinds}, then the report again"
+        how = f"graphcondense evaluate {folder} --models {kinds}, then the report again with --force"
         if not run.result:  # a file of its own, perhaps of graphs in Python
             how = "gc.evaluate(condensed, task, model=...) in Python"
         left_out.append(f"Other networks: {how}.")
