@@ -30,7 +30,7 @@ REPORT = "report.html"
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN|FILE", help="Run folder, condensed file, or comparison.")],
     dataset: Annotated[str | None, typer.Option(help="Dataset it was made from; else what the file says.")] = None,
-    seeds: Annotated[int, typer.Option(help="Trainings for scores that were not measured before.")] = 3,
+    seeds: Annotated[int, typer.Option(help="Trainings for scores that were not measured before.")] = 2,
     compare: Annotated[
         Path | None, typer.Option(help="Comparison with the scores of random and of the whole set.")
     ] = None,
