@@ -52,8 +52,9 @@ def check(source: Any, **options: Any) -> Checkup:
         source: a task, or anything that :func:`graphcondense.load` takes.
         options: as for :func:`graphcondense.load`.
 
-    >>> made = check("digits")
-    >>> made.facts["graphs"], made.facts["features"]["kind"], made.facts["directed"]
+    >>> facts = check("digits").facts
+    >>> features = facts["features"]
+    >>> facts["graphs"], features["kind"], facts["directed"]
     (1797, 'real', False)
     """
     task = source if isinstance(source, GraphTask | NodeTask) else load(source, **options)
