@@ -44,10 +44,25 @@ def refine(colours: Tensor, ptr: Tensor, neighbours: Tensor) -> Tensor:
     keys = []
     for salt in _SALTS:
         words = _mix(old + np.uint64(salt))
-        gathered = words[neighbours.numpy()]
-        running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(gathered)])  # wraps around, as it should
-        keys.append(_mix(words) + (running[starts[1:]] - running[starts[:-1]]))
+        keys.append(_mix(words) + _sums(words[neighbours.numpy()], starts))
     return _number(*keys)
+
+
+def refined(graphs: GraphStore, rounds: int, by_label: bool = False) -> Tensor:
+    """Colour of each node after so many rounds."""
+    source, target = graphs.edge_index
+    ptr = pointers(torch.bincount(target, minlength=len(graphs.x)))
+    neighbours = source[target.argsort(stable=True)]
+    colours = start_colours(graphs, by_label)
+    for _ in range(rounds):
+        colours = refine(colours, ptr, neighbours)
+    return colours
+
+
+def looks(graphs: GraphStore, rounds: int) -> Tensor:
+    """A number a graph: the same for graphs whose nodes have the same colours after so many rounds."""
+    colours, starts = refined(graphs, rounds).numpy().astype(np.uint64), graphs.node_ptr.numpy()
+    return _number(*(_sums(_mix(colours + np.uint64(salt)), starts) for salt in _SALTS))
 
 
 def distinct_rows(graphs: GraphStore, rounds: int = 2) -> Tensor:
@@ -56,14 +71,16 @@ def distinct_rows(graphs: GraphStore, rounds: int = 2) -> Tensor:
     Two rounds are what the last of three layers multiplies. Deeper networks share less, so that plain node counts
     and this one agree the more, the less there is to share.
     """
-    source, target = graphs.edge_index
-    ptr = pointers(torch.bincount(target, minlength=len(graphs.x)))
-    neighbours = source[target.argsort(stable=True)]
-    colours = start_colours(graphs, by_label=True)
-    for _ in range(rounds):
-        colours = refine(colours, ptr, neighbours)
+    colours = refined(graphs, rounds, by_label=True)
     share = 1.0 / torch.bincount(colours)[colours].double()
     return torch.zeros(len(graphs), dtype=torch.double).index_add_(0, graphs.graph_of_node, share)
+
+
+def _sums(words: Words, starts: NDArray[np.int64]) -> Words:
+    """The sum of each run of ``words``; it wraps around, as it should."""
+    running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(words)])
+    sums: Words = running[starts[1:]] - running[starts[:-1]]
+    return sums
 
 
 def _mix(words: Words) -> Words:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from graphcondense.cli.console import app, command, out, print_json, say
 from graphcondense.cli.options import AsJson, DataRoot, Deterministic, Threads, parse_list, set_threads
-from graphcondense.cli.tasks import load_task, made_from, origin, strange
+from graphcondense.cli.tasks import keep_own_scores, load_task, origin, strange
 from graphcondense.errors import check_choice, check_count
 from graphcondense.evaluation import NODE_KINDS, own_protocol
 from graphcondense.evaluation import evaluate_any as judge
@@ -20,7 +20,6 @@ from graphcondense.models import KINDS
 from graphcondense.report.tables import score_text, seconds_text
 from graphcondense.runs.condense import find_condensed
 from graphcondense.runs.progress import progress_bar
-from graphcondense.runs.scores import keep_scores
 from graphcondense.synthetic import CondensedGraph, load_condensed
 
 
@@ -56,8 +55,7 @@ def evaluate(
     for name in names:
         with progress_bar(f"training {seeds} x {name or own} on {len(condensed)} graphs") as advance:
             results[name or own] = judge(condensed, task, seeds=seeds, model=name, progress=advance)
-        if made_from(condensed, task):  # a run folder has the scores on its own dataset
-            keep_scores(path, task.name, results)  # at once: an interrupt loses no network that is finished
+        keep_own_scores(path, condensed, task, results)  # at once: an interrupt loses no network that is finished
         if len(names) > 1:
             done = results[name or own]
             say(f"{name or own}: {score_text(done.mean, done.std, done.metric)}, {seconds_text(done.seconds)}")

@@ -10,7 +10,7 @@ import typer
 
 from graphcondense.cli.console import app, command, out, print_json, say
 from graphcondense.cli.options import AsJson, DataRoot, Force, Threads, set_threads
-from graphcondense.cli.tasks import load_task
+from graphcondense.cli.tasks import keep_own_scores, load_task
 from graphcondense.errors import InputError, MissingDataError, WouldOverwriteError, check_count
 from graphcondense.files import write_aside
 from graphcondense.report.page import comparison_page, run_page
@@ -19,7 +19,6 @@ from graphcondense.report.page.folder import RunFolder
 from graphcondense.report.tables import bytes_text, facts_table, seconds_text
 from graphcondense.runs.folder import CONDENSED
 from graphcondense.runs.progress import progress_bar
-from graphcondense.runs.scores import keep_scores
 from graphcondense.tasks import GraphTask, NodeTask
 
 REPORT = "report.html"
@@ -59,18 +58,19 @@ def report(
         known = known_rows(compare or folder.file.parent)
         if compare is not None and not known:
             raise MissingDataError(f"--compare {compare} holds no comparison: give a folder that `compare` wrote")
-        if compare is not None and (other := {row["dataset"] for row in known}) != {folder.condensed.info["dataset"]}:
+        own, other = folder.condensed.info.get("dataset"), {row["dataset"] for row in known}
+        if compare is not None and other != {own}:
             raise InputError(
-                f"--compare {compare} is of {', '.join(sorted(other))}, {run} of {folder.condensed.info['dataset']}: "
-                "give a comparison on the same dataset"
+                f"--compare {compare} is of {', '.join(sorted(other))}, {run} of {own}: give a comparison on the same "
+                "dataset"
             )
         with progress_bar("training for the report") as advance:
             page = run_page(folder, task, seeds=seeds, random=random, known=known, progress=advance)
         html, left_out = page.html, page.left_out
-        if task is not None and page.scores:
-            keep_scores(folder.file, task.name, page.scores)
-        if task is not None and folder.snapped is not None and page.snapped_scores:
-            keep_scores(folder.snapped[0], task.name, page.snapped_scores)
+        if task is not None:
+            keep_own_scores(folder.file, folder.condensed, task, page.scores)
+        if task is not None and folder.snapped is not None:
+            keep_own_scores(*folder.snapped, task, page.snapped_scores)
     size = write_aside(target, html.encode()).stat().st_size
     seconds = time.perf_counter() - started
     if as_json:

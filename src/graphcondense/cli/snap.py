@@ -9,14 +9,13 @@ import typer
 
 from graphcondense.cli.console import app, command, out, print_json
 from graphcondense.cli.options import AsJson, DataRoot, Force, Threads, set_threads
-from graphcondense.cli.tasks import load_task, origin
+from graphcondense.cli.tasks import keep_own_scores, load_task, origin
 from graphcondense.errors import WouldOverwriteError, check_count
 from graphcondense.evaluation import evaluate_any, own_protocol
 from graphcondense.report.tables import bytes_text, facts_table, score_text
 from graphcondense.runs.condense import find_condensed
 from graphcondense.runs.folder import SNAPPED
 from graphcondense.runs.progress import progress_bar
-from graphcondense.runs.scores import keep_scores
 from graphcondense.synthetic import load_condensed
 from graphcondense.synthetic import snap as snap_features
 
@@ -54,7 +53,7 @@ def snap(
     for name, condensed, kept in (("before", before, path), ("after", after, target)) if seeds else ():
         with progress_bar(f"training {seeds} networks, {name}") as advance:
             scores = evaluate_any(condensed, task, seeds=seeds, progress=advance)
-        keep_scores(kept, task.name, {own_protocol(condensed).network.kind: scores})
+        keep_own_scores(kept, condensed, task, {own_protocol(condensed).network.kind: scores})
         result[name] = scores.to_dict()
         lines.append(
             (name, f"{score_text(scores.mean, scores.std, scores.metric)} ({scores.metric}, {seeds} trainings)")

@@ -9,8 +9,10 @@ from graphcondense.cli.console import say
 from graphcondense.datasets.assembly import counted
 from graphcondense.distributed import World
 from graphcondense.errors import InputError
+from graphcondense.evaluation import Scores
 from graphcondense.report.tables import bytes_text
 from graphcondense.runs.progress import progress_bar
+from graphcondense.runs.scores import keep_scores
 from graphcondense.synthetic import CondensedDataset, CondensedGraph
 from graphcondense.tasks import GraphTask, NodeTask
 
@@ -65,6 +67,14 @@ def origin(condensed: CondensedDataset | CondensedGraph) -> str:
 def made_from(condensed: CondensedDataset | CondensedGraph, task: GraphTask | NodeTask) -> bool:
     """Whether a condensed file says that it was made from the dataset of ``task``."""
     return bool(condensed.info.get("dataset") == task.name)
+
+
+def keep_own_scores(
+    file: Path, condensed: CondensedDataset | CondensedGraph, task: GraphTask | NodeTask, scores: dict[str, Scores]
+) -> None:
+    """Keep scores beside a file of a run folder, if they are on the dataset that it was made from."""
+    if scores and made_from(condensed, task):
+        keep_scores(file, task.name, scores)
 
 
 def strange(condensed: CondensedDataset | CondensedGraph, task: GraphTask | NodeTask) -> list[str]:
