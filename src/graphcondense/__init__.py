@@ -24,6 +24,7 @@ from graphcondense.methods import (
     RandomNodes,
     RandomSelection,
     RandomSoft,
+    Trial,
     Whole,
     WholeNodes,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "RandomSoft",
     "Recipe",
     "Scores",
+    "Trial",
     "Whole",
     "WholeNodes",
     "callbacks",

@@ -14,11 +14,23 @@ from graphcondense.methods.numbers import DivergedError
 from graphcondense.methods.run import Run
 from graphcondense.methods.selection import RandomSelection, Whole, choose_at_random
 from graphcondense.methods.soft import HerdingSoft, RandomSoft
+from graphcondense.methods.trial import Trial
 
 METHODS: MappingProxyType[str, type[Method]] = MappingProxyType(
     {
         method.name: method
-        for method in (Whole, RandomSelection, RandomSoft, Herding, HerdingSoft, KCenter, DCG, DosCond, DosCondBi)
+        for method in (
+            Whole,
+            RandomSelection,
+            RandomSoft,
+            Herding,
+            HerdingSoft,
+            KCenter,
+            DCG,
+            DosCond,
+            DosCondBi,
+            Trial,
+        )
     }
 )
 NODE_METHODS: MappingProxyType[str, type[NodeMethod]] = MappingProxyType(
@@ -53,6 +65,7 @@ __all__ = [
     "RandomSelection",
     "RandomSoft",
     "Run",
+    "Trial",
     "Whole",
     "WholeNodes",
     "choose_at_random",

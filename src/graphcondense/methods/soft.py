@@ -17,6 +17,21 @@ from graphcondense.tasks import GraphTask
 from graphcondense.training import Store, Teacher
 
 
+def fit_teacher(task: GraphTask, kind: NetworkConfig, networks: int, hidden: int, seed: int) -> Teacher:
+    """A teacher of ``task``; ROC-AUC does not care how many graphs a class has, so neither does it.
+
+    Args:
+        task: whose training graphs it is fitted to.
+        kind: the kind of its untrained networks.
+        networks: how many.
+        hidden: their width.
+        seed: decides their weights.
+    """
+    network = Network(replace(kind, hidden=hidden), task.num_features, task.num_outputs)
+    balanced = task.metric == "roc_auc"
+    return Teacher.fit(network, task.train, task.num_classes, networks=networks, balanced=balanced, seed=seed)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Soft(Method):
     """A way to choose graphs, with labels that say how much of each class a graph is.
@@ -45,13 +60,8 @@ class Soft(Method):
         return replace(graphs, y=self.teacher(task).probabilities(graphs)), history
 
     def teacher(self, task: GraphTask) -> Teacher:
-        """The teacher of ``task``; ROC-AUC does not care how many graphs a class has, so neither does it."""
-        wide = replace(self.network, hidden=self.teacher_hidden)
-        network = Network(wide, task.num_features, task.num_outputs)
-        balanced = task.metric == "roc_auc"
-        return Teacher.fit(
-            network, task.train, task.num_classes, networks=self.teacher_networks, balanced=balanced, seed=self.seed
-        )
+        """The teacher of ``task``."""
+        return fit_teacher(task, self.network, self.teacher_networks, self.teacher_hidden, self.seed)
 
 
 @dataclass(frozen=True, kw_only=True)

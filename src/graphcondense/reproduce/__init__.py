@@ -2,6 +2,7 @@
 
 from types import MappingProxyType
 
+from graphcondense.reproduce.beyond import Beyond
 from graphcondense.reproduce.effort import FULL, Effort
 from graphcondense.reproduce.experiment import Bench, Experiment, Result, paper
 from graphcondense.reproduce.figures import BiLevel, Embeddings, Size, Sparsity, Terms
@@ -12,7 +13,18 @@ from graphcondense.reproduce.table3 import Table3
 EXPERIMENTS: MappingProxyType[str, Experiment] = MappingProxyType(
     {
         one.name: one
-        for one in (Table1(), Splits(), Table2(), Table3(), Size(), BiLevel(), Sparsity(), Terms(), Embeddings())
+        for one in (
+            Table1(),
+            Beyond(),
+            Splits(),
+            Table2(),
+            Table3(),
+            Size(),
+            BiLevel(),
+            Sparsity(),
+            Terms(),
+            Embeddings(),
+        )
     }
 )
 

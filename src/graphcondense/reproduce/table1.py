@@ -49,7 +49,7 @@ class Table1(Experiment):
 
     def panels(self, results: Sequence[Result]) -> list[Panel]:
         """Scores over the size, a curve a method."""
-        return [_panel(result["dataset"], result["data"]["rows"]) for result in results]
+        return [panel(result["dataset"], result["data"]["rows"]) for result in results]
 
 
 class Splits(Experiment):
@@ -73,7 +73,7 @@ class Splits(Experiment):
 
     def panels(self, results: Sequence[Result]) -> list[Panel]:
         """Scores over the size, a curve a method."""
-        return [_panel(result["dataset"], result["data"]["rows"]) for result in results]
+        return [panel(result["dataset"], result["data"]["rows"]) for result in results]
 
     def sheets(self, results: Sequence[Result]) -> list[Sheet]:
         """One table a dataset."""
@@ -149,7 +149,8 @@ def _sheet(dataset: str, rows: Sequence[Row]) -> Sheet:
     return Sheet(dataset, header, cells, [LEGEND], left=[4])
 
 
-def _panel(dataset: str, rows: Sequence[Row]) -> Panel:
+def panel(dataset: str, rows: Sequence[Row]) -> Panel:
+    """Scores over the size, a curve a method; the whole set's as a line."""
     sizes = paper_sizes(dataset)
     curves = [
         Curve("whole", [sizes[0], sizes[-1]], [in_percent(row)] * 2) for row in rows if row["graphs_per_class"] is None
