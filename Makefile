@@ -57,7 +57,7 @@ scaling: $(STAMP)
 	$(BIN)/python benchmarks/scaling.py run
 	$(BIN)/python benchmarks/bench.py render
 
-EXPERIMENTS := table1 table1-splits table2 table3 fig-size fig-bilevel fig-sparsity fig-terms fig-tsne
+EXPERIMENTS := table1 beyond table1-splits table2 table3 fig-size fig-bilevel fig-sparsity fig-terms fig-tsne
 
 reproduce: $(STAMP)
 	for one in $(EXPERIMENTS); do $(BIN)/graphcondense reproduce $$one --full --jobs 2 --out runs/reproduce/full || exit; done

@@ -17,6 +17,7 @@ from typing import Any
 from graphcondense.report.sheet import Sheet
 from graphcondense.report.tables import score_text
 from graphcondense.reproduce import EXPERIMENTS, Experiment, Result
+from graphcondense.reproduce.beyond import Beyond
 from graphcondense.reproduce.table1 import METHODS, published
 from graphcondense.runs.statistics import supported
 
@@ -40,8 +41,20 @@ def stored(experiment: Experiment) -> list[Result]:
     """The results of an experiment, in the paper's order of datasets, others behind."""
     found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(STORED.glob("*.json"))]
     own = [result for result in found if result["experiment"] == experiment.name]
+    if isinstance(experiment, Beyond):
+        own = [beside_table1(result, found) for result in own]
     order = {name: place for place, name in enumerate(experiment.datasets)}
     return sorted(own, key=lambda result: (order.get(result["dataset"], len(order)), result["dataset"]))
+
+
+def beside_table1(result: Result, found: list[Result]) -> Result:
+    """``result`` with Table 1's rows of the whole set and of DosCond, the same protocol, where it has none itself."""
+    rows = result["data"]["rows"]
+    own = {row["method"] for row in rows}
+    tables = [one["data"]["rows"] for one in found if one["experiment"] == "table1"]
+    more = [row for table in tables for row in table if row["dataset"] == result["dataset"]]
+    more = [row for row in more if row["method"] in {"whole", "doscond"} - own]
+    return result | {"data": result["data"] | {"rows": [*rows, *more]}}
 
 
 def render(docs: Path = DOCS) -> str:
