@@ -142,10 +142,12 @@ def train(
     best = _Best(weights, statistics, len(seeds))
     for epoch in range(recipe.epochs):
         recipe.set_rate(optimiser, epoch)
-        for batch in batches.epoch(epoch):
+        for parts in batches.epoch(epoch):
             optimiser.zero_grad()
-            losses = graph_losses(network(weights, batch, statistics), batch.y)
-            torch.autograd.backward(losses.mean(-1).sum())
+            count = sum(batch.y.shape[0] for batch in parts)
+            for batch in parts:
+                losses = graph_losses(network(weights, batch, statistics), batch.y)
+                torch.autograd.backward(losses.sum(-1).div(count).sum())
             optimiser.step()
         if recipe.validates(epoch):
             scores = METRICS[metric](predict(network, weights, statistics, val_batches), val.y)
@@ -181,19 +183,23 @@ def _part(values: Parameters, replicas: slice) -> Parameters:
 
 
 class _TrainingBatches:
-    """The batches of each epoch, in an order that depends on the epoch alone."""
+    """The batches of each epoch, in an order that depends on the epoch alone.
+
+    A batch is a list of parts whose hidden rows stay in the processor's cache; their gradients add up to the batch's.
+    """
 
     def __init__(self, real: RealGraphs, batch_size: int) -> None:
         self.real, self.batch_size = real, batch_size
-        self.whole = real.batch() if len(real.graphs) <= batch_size else None
+        every = torch.arange(len(real.graphs), device=real.graphs.x.device)
+        self.whole = real.batches(every) if len(every) <= batch_size else None
 
-    def epoch(self, epoch: int) -> Iterator[SparseBatch]:
+    def epoch(self, epoch: int) -> Iterator[list[SparseBatch]]:
         if self.whole is not None:
             yield self.whole
             return
         order = torch.randperm(len(self.real.graphs), generator=generator(epoch, "order of training"))
         for part in order.to(self.real.graphs.x.device).split(self.batch_size):
-            yield self.real.batch(part)
+            yield self.real.batches(part)
 
 
 class _Best:
