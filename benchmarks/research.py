@@ -1,16 +1,18 @@
 """Experiments behind docs/research.md: which few graphs teach a network best, and what tells it beforehand.
 
-``python benchmarks/research.py order NCI1 -n 10 --sets 20`` asks how well short trials of narrow networks put random
-choices of graphs into the order of the judge's networks. ``python benchmarks/research.py kinds NCI1 -n 10 --sets 2``
-puts kinds of candidates beside each other: one random choice or the best of 24 by short trials, with hard or with soft
-labels, and what DosCond learned, with its own and with the teacher's labels. Both print scores on training and
-validation graphs, never on test graphs, and write them to ``benchmarks/results/research``.
+``python benchmarks/research.py order NCI1 -n 10 --sets 20`` asks how well short trainings of narrow networks, and
+kernel regression with tangent kernels, put random choices of graphs into the order of the judge's networks. ``kinds``
+puts kinds of sets beside each other: random graphs with hard and soft labels, those of a pursuit with each kind of
+labels, and what DosCond learned. ``networks`` trains other networks than the one that was condensed with. All print
+scores on training and validation graphs, never on test graphs. ``seconds`` condenses by DosCond and by pursuit in
+turns. Everything is written to ``benchmarks/results/research``.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,11 +22,13 @@ import torch
 
 import graphcondense as gc
 from graphcondense.graphs import GraphStore
-from graphcondense.methods import Condenser, RandomSelection
+from graphcondense.methods import Condenser, Pursuit, RandomSelection
+from graphcondense.methods.regression import View
 from graphcondense.methods.soft import fit_teacher
 from graphcondense.metrics import METRICS
 from graphcondense.models import Network
-from graphcondense.training import Recipe, Teacher, train
+from graphcondense.seeding import generator
+from graphcondense.training import Recipe, Teacher, tangent_kernel, train
 
 STORED = Path(__file__).resolve().parent / "results" / "research"
 SHORT = {  # units, epochs, rate
@@ -33,7 +37,6 @@ SHORT = {  # units, epochs, rate
     "64 units, 100 steps": (64, 100, 0.003),
     "128 units, 100 steps": (128, 100, 0.002),
 }
-CHOICES = 24
 Scores = dict[str, list[float]]
 
 
@@ -63,9 +66,32 @@ class Lab:
         recipe = Recipe(epochs=epochs, rate=rate, validate_every=epochs)
         return float(train(network, graphs, self.task.train, [0, 1], recipe, self.task.metric).val_scores.mean())
 
-    def judged(self, graphs: GraphStore) -> list[float]:
+    def pursuit(self, seed: int) -> Pursuit:
+        """Pursuit with the paper's network and recipe."""
+        method = self.preset.method("pursuit", graphs_per_class=self.size, seed=seed)
+        assert isinstance(method, Pursuit)
+        return method
+
+    def proxy(self) -> Callable[[GraphStore], float]:
+        """One minus the error of kernel regression from graphs with soft labels to a thousand training graphs."""
+        some = self.task.train.subset(torch.randperm(len(self.task.train), generator=generator(0, "proxy"))[:1000])
+        target = self.teacher().probabilities(some)
+        network = Network(replace(self.preset.network, hidden=64), self.task.num_features, self.task.num_outputs)
+
+        def score(graphs: GraphStore) -> float:
+            both = GraphStore.from_data_list([*replace(graphs, y=graphs.y.argmax(1)), *some])
+            aims = torch.cat([graphs.y, target]).double() - 1 / self.task.num_classes
+            chosen = torch.arange(len(graphs))
+            weights = torch.cat([torch.zeros(len(graphs)), torch.full((len(some),), 1 / len(some))]).double()
+            kernels = (tangent_kernel(network, both, 0, f"proxy {number}") for number in range(4))
+            return 1 - float(np.mean([View(kernel, aims, weights, 1e-3).error(chosen) for kernel in kernels]))
+
+        return score
+
+    def judged(self, graphs: GraphStore, kind: str | None = None) -> list[float]:
         """Scores on training and on validation graphs of three networks that are trained as the judge does."""
-        network = Network(self.preset.network, self.task.num_features, self.task.num_outputs)
+        config = self.preset.network if kind is None else replace(self.preset.network, kind=kind)
+        network = Network(config, self.task.num_features, self.task.num_outputs)
         recipe = replace(self.preset.recipe, validate_every=10)
         trained = train(network, graphs, self.task.val, range(3), recipe, self.task.metric)
         own = METRICS[self.task.metric](trained.outputs(self.task.train), self.task.train.y)
@@ -79,12 +105,13 @@ class Lab:
 
 
 def order(lab: Lab, sets: int) -> Scores:
-    """A column a kind of trial, and the judge's, a row a random choice with soft labels."""
-    teacher, found = lab.teacher(), {name: [] for name in (*SHORT, "judge, training", "judge, validation")}  # type: Scores
+    """A column a proxy, and the judge's, a row a random choice with soft labels."""
+    teacher, proxy = lab.teacher(), lab.proxy()
+    found: Scores = {name: [] for name in (*SHORT, "tangent kernels", "judge, training", "judge, validation")}
     for seed in range(sets):
         graphs = lab.random(seed)
         graphs = replace(graphs, y=teacher.probabilities(graphs))
-        scores = [*(lab.short(graphs, *one) for one in SHORT.values()), *lab.judged(graphs)]
+        scores = [*(lab.short(graphs, *one) for one in SHORT.values()), proxy(graphs), *lab.judged(graphs)]
         for column, score in zip(found.values(), scores, strict=True):
             column.append(score)
     return found
@@ -98,13 +125,14 @@ def kinds(lab: Lab, sets: int) -> Scores:
         return replace(graphs, y=teacher.probabilities(graphs))
 
     for seed in range(sets):
-        hard = [lab.random(1000 * seed + place) for place in range(CHOICES)]
-        learned = lab.learned(seed)
+        hard, learned, choice = lab.random(seed), lab.learned(seed), lab.pursuit(seed).choices(lab.task)[0]
         candidates = {
-            "random, hard": hard[0],
-            "random, soft": soft(hard[0]),
-            f"best of {CHOICES}, hard": _best(lab, hard),
-            f"best of {CHOICES}, soft": _best(lab, [soft(graphs) for graphs in hard]),
+            "random, hard": hard,
+            "random, soft": soft(hard),
+            "pursuit, hard": choice.with_labels("own"),
+            "pursuit, soft": choice.with_labels("teacher"),
+            "pursuit, learned labels": choice.with_labels("learned"),
+            "pursuit, tried": lab.pursuit(seed).condense(lab.task).graphs,
             "DosCond, hard": learned,
             "DosCond, soft": soft(learned),
         }
@@ -113,11 +141,31 @@ def kinds(lab: Lab, sets: int) -> Scores:
     return {name: np.mean(scores, axis=0).tolist() for name, scores in found.items()}
 
 
-def _best(lab: Lab, candidates: list[GraphStore]) -> GraphStore:
-    return max(candidates, key=lambda graphs: lab.short(graphs, *SHORT["32 units, 200 steps"]))
+def networks(lab: Lab, sets: int) -> Scores:
+    """Scores of several kinds of network on sets that were condensed with a GCN, averaged over ``sets`` seeds."""
+    made = [lab.pursuit(seed).condense(lab.task).graphs for seed in range(sets)]
+    return {
+        kind: np.mean([lab.judged(graphs, kind) for graphs in made], axis=0).tolist() for kind in ("gcn", "gin", "sage")
+    }
 
 
-EXPERIMENTS: dict[str, Callable[[Lab, int], Scores]] = {"order": order, "kinds": kinds}
+def seconds(lab: Lab, sets: int) -> Scores:
+    """Seconds of one condensation, DosCond and pursuit in turns."""
+    found: Scores = {"DosCond": [], "pursuit": []}
+    for seed in range(sets):
+        for name, condense in (("DosCond", lab.learned), ("pursuit", lambda one: lab.pursuit(one).condense(lab.task))):
+            began = time.perf_counter()
+            condense(seed)
+            found[name].append(time.perf_counter() - began)
+    return found
+
+
+EXPERIMENTS: dict[str, Callable[[Lab, int], Scores]] = {
+    "order": order,
+    "kinds": kinds,
+    "networks": networks,
+    "seconds": seconds,
+}
 
 
 def main() -> None:
@@ -126,7 +174,7 @@ def main() -> None:
     parser.add_argument("experiment", choices=EXPERIMENTS)
     parser.add_argument("dataset")
     parser.add_argument("-n", type=int, default=10, help="graphs a class")
-    parser.add_argument("--sets", type=int, default=2, help="random choices (order) or seeds (kinds)")
+    parser.add_argument("--sets", type=int, default=2, help="random choices (order) or seeds (the others)")
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
@@ -138,8 +186,10 @@ def main() -> None:
         if given.experiment == "order":
             with_judge = np.corrcoef(scores, found["judge, training"])[0, 1]
             print(f"{name:22} {np.mean(scores):.4f} ± {np.std(scores):.4f}  correlation {with_judge:.2f}")
+        elif given.experiment == "seconds":
+            print(f"{name:22} {np.mean(scores):.1f} s")
         else:
-            print(f"{name:22} training {scores[0]:.4f}  validation {scores[1]:.4f}")
+            print(f"{name:24} training {scores[0]:.4f}  validation {scores[1]:.4f}")
 
 
 if __name__ == "__main__":

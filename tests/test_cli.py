@@ -138,7 +138,7 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 def test_the_whole_way_on_a_folder_of_ones_own(tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = run_json("condense", tiny, "-n", 2, "--out", "run", "--seed", 3)
     assert set(made) >= CONDENSE_KEYS
-    assert (made["dataset"], made["method"], made["seed"], made["iterations"]) == ("TINY", "doscond", 3, 2)
+    assert (made["dataset"], made["method"], made["seed"]) == ("TINY", "pursuit", 3)
     assert (made["graphs"], made["graphs_per_class"]) == (4, [2, 2])
     assert made["bytes"] == Path(made["file"]).stat().st_size
     assert made["original_bytes"] > 0
@@ -365,7 +365,7 @@ def test_what_people_read_fits_into_80_columns(tiny: str) -> None:
     assert "4 graphs" in condensed and "graphcondense evaluate run" in condensed
     assert "TINY: accuracy (%)" in judged and "sage" in judged
     assert "settings.seed 0" in inspected and "of the original)" in inspected
-    assert "doscond 1 " in compared and "whole all " in compared
+    assert "pursuit 1 " in compared and "whole all " in compared
     assert "* best of its n" in compared and "grid: table.md, table.csv, table.json, and every cell" in compared
 
 

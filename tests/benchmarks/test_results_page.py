@@ -79,7 +79,7 @@ def test_the_figures_in_the_docs_are_those_of_the_stored_results(tmp_path: Path)
 
 
 def test_trials_stand_beside_table_1_s_rows_of_the_same_dataset(folder: Path) -> None:
-    rows = [a_row("random-soft", 0.62), a_row("trial", 0.64)]
+    rows = [a_row("random-soft", 0.62), a_row("pursuit", 0.64)]
     result = json.loads((folder / "table1-NCI1.json").read_text()) | {"experiment": "beyond", "data": {"rows": rows}}
     (folder / "beyond-NCI1.json").write_text(json.dumps(result))
     (folder / "beyond-DD.json").write_text(json.dumps(result | {"dataset": "DD"}))
@@ -87,5 +87,5 @@ def test_trials_stand_beside_table_1_s_rows_of_the_same_dataset(folder: Path) ->
     page = results_page.render(folder)
     part = page[page.index("## Past the paper") : page.index("## Table 1 on repeated")]
     assert part.count("| doscond | 10 | 58.02 ± 1.05 | 70.00 ± 1.00 | 2 x 10 |") == 1  # of NCI1 alone
-    assert part.count("| trial | 10 |") == 2
+    assert part.count("| pursuit | 10 |") == 2
     assert "| random |" not in part

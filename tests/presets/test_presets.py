@@ -132,6 +132,7 @@ def test_the_files_name_known_datasets_and_settings_only(name: str) -> None:
         evaluate = names_of(Recipe) | ({"dropout", "model"} if nodes else set())
         condense = names_of(NodeDosCond if nodes else DosCond)
         allowed = {"network": names_of(NetworkConfig), "condense": condense, "evaluate": evaluate}
+        assert set(section.pop("usual", ())) <= set(methods)
         for method, values in section.pop("method", {}).items():
             assert set(values) <= names_of(methods[method]) | {"model"}
         assert set(section) <= set(allowed)

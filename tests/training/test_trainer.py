@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from graphcondense.errors import InputError
 from graphcondense.graphs import GraphStore
 from graphcondense.metrics import accuracy
 from graphcondense.models import Network, NetworkConfig
+from graphcondense.real import batch as batches
 from graphcondense.training import Recipe, predict, prediction_batches, train, trainer
 from tests.made_up import toy_task
 
@@ -98,6 +100,19 @@ def test_predictions_do_not_depend_on_how_they_are_cut(monkeypatch: pytest.Monke
     batches = prediction_batches(NETWORK, TASK.train)
     assert len(batches) > 5
     torch.testing.assert_close(predict(NETWORK, weights, {}, batches), whole)
+
+
+@pytest.mark.parametrize("batch_size", [16, 500])
+def test_training_does_not_depend_on_how_batches_are_cut(monkeypatch: pytest.MonkeyPatch, batch_size: int) -> None:
+    x = torch.rand(TASK.train.x.shape, generator=torch.Generator().manual_seed(0))  # rows that no two nodes share
+    graphs, recipe = replace(TASK.train, x=x), Recipe(epochs=6, batch_size=batch_size, rate=0.01)
+    whole = train(NETWORK, graphs, TASK.val, [3, 4], recipe, "accuracy")
+    monkeypatch.setattr(batches, "CACHED_ROWS", 20)
+    assert len(NETWORK.prepare(graphs).batches(torch.arange(16))) > 2
+    parts = train(NETWORK, graphs, TASK.val, [3, 4], recipe, "accuracy")
+    assert torch.equal(whole.best_epochs, parts.best_epochs)
+    for name in NETWORK.parameter_names:
+        torch.testing.assert_close(parts.weights[name], whole.weights[name], rtol=1e-3, atol=1e-4)
 
 
 def test_order_of_batches_matters_not_for_one_batch_and_progress_counts_epochs() -> None:

@@ -47,9 +47,12 @@ def compare(
     ] = None,
     nodes: Annotated[str | None, typer.Option(help="Node tasks: nodes of the small graph, e.g. 35,70.")] = None,
     in_proportion: InProportion = False,
-    methods: Annotated[str, typer.Option(help=f"Methods, of {', '.join({**METHODS, **NODE_METHODS})}.")] = (
-        "whole,random,doscond"
-    ),
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Methods, of {', '.join({**METHODS, **NODE_METHODS})}; else whole, random and the preset's best."
+        ),
+    ] = None,
     preset: PresetName = "default",
     condense_seeds: Annotated[int, typer.Option(help="Condensations for each method and size.")] = 5,
     eval_seeds: Annotated[int, typer.Option(help="Trainings for each condensation.")] = 10,
@@ -75,7 +78,6 @@ def compare(
     set_threads(threads, deterministic)
     if deterministic and backend != "local":
         raise InputError(f"--deterministic with --backend {backend}: other machines may compute other bits; run here")
-    names = parse_list("--methods", methods)
     one_graph = datasets.has_one_graph(dataset)
     check_proportion(dataset, one_graph, in_proportion)
     if one_graph and (sizes is not None or nodes is None):
@@ -87,7 +89,9 @@ def compare(
         check_choice("model", model, NODE_KINDS if one_graph else KINDS)
     extra = parse_settings(settings) | ({} if iterations is None else {"iterations": iterations})
     extra |= {"in_proportion": True} if in_proportion else {}
-    plan(preset_of(preset, dataset, one_graph), names, counts, condense_seeds, eval_seeds, model, extra)
+    known = preset_of(preset, dataset, one_graph)
+    names = parse_list("--methods", methods) if methods else ["whole", "random", known.usual_method(extra)]
+    plan(known, names, counts, condense_seeds, eval_seeds, model, extra)
     task = load_task(dataset, data_root)  # after all that can be wrong without it
     chosen = find_preset(preset, task)
     if isinstance(task, GraphTask) and sizes is None:

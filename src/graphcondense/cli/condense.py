@@ -91,7 +91,12 @@ def condense(
     nodes: Annotated[int | None, typer.Option(help="Node tasks: nodes of the small graph.")] = None,
     ratio: Annotated[float | None, typer.Option(help="Node tasks: the same as a share of the graph's.")] = None,
     in_proportion: InProportion = False,
-    method: Annotated[str, typer.Option(help=f"One of {', '.join({**METHODS, **NODE_METHODS})}.")] = "doscond",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help=f"One of {', '.join({**METHODS, **NODE_METHODS})}; else the preset's best that has the options."
+        ),
+    ] = None,
     preset: PresetName = "default",
     seed: Annotated[int, typer.Option(help="Decides everything that is drawn.")] = 0,
     iterations: Annotated[int | None, typer.Option(help="Iterations (fresh networks); else the preset's.")] = None,
@@ -145,11 +150,19 @@ def condense(
     named = {"seed": seed, "iterations": iterations, "in_proportion": in_proportion or None}
     named |= budget_of(dataset, one_graph, graphs_per_class, nodes, ratio, graph_nodes)
 
+    known = preset_of(preset, dataset, one_graph)
+    if method is None:
+        given = {key for key, value in (named | extra).items() if value is not None}
+        given |= {"iterations"} if early_stop is not None or tensorboard is not None else set()
+        method = known.usual_method(given, in_parts=int(os.environ.get("WORLD_SIZE", "1")) > 1)  # torchrun's
+        if method != known.usual[0]:
+            say(f"condensing with {method}: {known.usual[0]}, the best that the preset knows, lacks what was asked for")
+
     def method_of(settings: Preset, **more: Any) -> Condenser:
         chosen = settings if model is None else settings.with_model(model)
         return chosen.method(method, **(named | more | extra))
 
-    method_of(preset_of(preset, dataset, one_graph))  # what is wrong is said before anything is loaded
+    method_of(known)  # what is wrong is said before anything is loaded
     with world(timeout) as ranks:
         if deterministic and ranks.size > 1:
             raise InputError(

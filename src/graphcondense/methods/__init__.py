@@ -11,10 +11,10 @@ from graphcondense.methods.node_base import NodeMethod
 from graphcondense.methods.node_doscond import GCond, NodeDosCond, NodeDosCondX
 from graphcondense.methods.node_selection import HerdingNodes, KCenterNodes, RandomNodes, WholeNodes
 from graphcondense.methods.numbers import DivergedError
+from graphcondense.methods.pursuit import Pursuit
 from graphcondense.methods.run import Run
 from graphcondense.methods.selection import RandomSelection, Whole, choose_at_random
 from graphcondense.methods.soft import HerdingSoft, RandomSoft
-from graphcondense.methods.trial import Trial
 
 METHODS: MappingProxyType[str, type[Method]] = MappingProxyType(
     {
@@ -29,7 +29,7 @@ METHODS: MappingProxyType[str, type[Method]] = MappingProxyType(
             DCG,
             DosCond,
             DosCondBi,
-            Trial,
+            Pursuit,
         )
     }
 )
@@ -61,11 +61,11 @@ __all__ = [
     "NodeDosCond",
     "NodeDosCondX",
     "NodeMethod",
+    "Pursuit",
     "RandomNodes",
     "RandomSelection",
     "RandomSoft",
     "Run",
-    "Trial",
     "Whole",
     "WholeNodes",
     "choose_at_random",

@@ -116,6 +116,12 @@ class Method(ABC):
             store: has the networks that were trained on the whole set before, for the methods that need one; by
                 default those of this process.
         """
+        self._begin(task)
+        graphs, history = self._condense(task, callbacks, store or _STORE)
+        return self._finish(task, graphs, history)
+
+    def _begin(self, task: GraphTask) -> None:
+        """Raise if there is anything wrong with ``task``."""
         if not isinstance(task, GraphTask):
             raise InputError(
                 f"task={type(task).__name__} must be a task: make one with gc.graph_task(your graphs); for the nodes "
@@ -125,7 +131,11 @@ class Method(ABC):
             raise InputError(f"method {self.name!r} cannot be spread over several processes: run it without torchrun")
         self.check(task)
         keep_freed_memory()
-        graphs, history = self._condense(task, callbacks, store or _STORE)
+
+    def _finish(
+        self, task: GraphTask, graphs: GraphStore, history: list[dict[str, float]], **more: Any
+    ) -> CondensedDataset:
+        """The graphs with all settings and what they came from; ``more`` is what this method has to say besides."""
         info = {
             "dataset": task.name,
             "method": self.name,
@@ -139,6 +149,7 @@ class Method(ABC):
             "iterations": len(history),
             "last": history[-1] if history else {},
             "versions": versions(),
+            **more,
         }
         return CondensedDataset(graphs, task.num_classes, task.metric, json_safe(info), history)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from graphcondense.errors import check_count
+from graphcondense.errors import InputError, check_count
 from graphcondense.graphs import GraphStore
 from graphcondense.methods.base import Method
 from graphcondense.methods.callbacks import Callback
@@ -50,6 +50,8 @@ class Soft(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.network, NetworkConfig):
+            raise InputError(f"network={self.network!r} must be a NetworkConfig, e.g. NetworkConfig('gin')")
         check_count("teacher_networks", self.teacher_networks)
         check_count("teacher_hidden", self.teacher_hidden)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from importlib.resources import files
 from typing import Any
@@ -32,6 +32,7 @@ class Preset:
         nodes: whether it is for a node task.
         special: settings that single methods have of their own, by the method's name; ``model`` is the kind of network.
         judge: kind of network to judge with, where it is another than the one to condense with.
+        usual: methods for those who name none, the best first.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Preset:
     nodes: bool = False
     special: dict[str, dict[str, Any]] = field(default_factory=dict)
     judge: str | None = None
+    usual: tuple[str, ...] = ("doscond",)
 
     @property
     def protocol(self) -> Protocol:
@@ -66,6 +68,20 @@ class Preset:
             known = ", ".join(self.methods)
             raise InputError(f"method {name!r} classifies {other}, this dataset is for {own}: use one of {known}")
         return check_choice("method", name, self.methods)
+
+    def usual_method(self, settings: Iterable[str] = (), in_parts: bool = False) -> str:
+        """The best method that has all of ``settings``, and can be spread over processes if it must.
+
+        Args:
+            settings: names of settings that were given.
+            in_parts: whether the training graphs are in several processes.
+        """
+        given = set(settings)
+        for name in self.usual:
+            kind = self.methods[name]
+            if given <= {one.name for one in fields(kind)} and (getattr(kind, "in_parts", True) or not in_parts):
+                return name
+        return self.usual[-1]
 
     def method(self, name: str, **settings: Any) -> Condenser:
         """A method with this preset's settings, as far as it has them; ``settings`` come on top and must fit.
@@ -108,15 +124,18 @@ def preset_of(name: str, dataset: str, nodes: bool) -> Preset:
     table = tomllib.loads((files("graphcondense.presets") / f"{name}.toml").read_text(encoding="utf-8"))
     sections = [_readable(table["any-node" if nodes else "any"]), _readable(table.get(dataset, {}))]
     parts = {key: {} for key in ("network", "condense", "evaluate", "method")}  # type: dict[str, dict[str, Any]]
+    usual = ("doscond",)
     for section in sections:
         for key, values in section.items():
-            if key == "method":
+            if key == "usual":
+                usual = tuple(values)
+            elif key == "method":
                 parts[key] |= {method: parts[key].get(method, {}) | own for method, own in values.items()}
             else:
                 parts[key] |= values
     dropout, judge = parts["evaluate"].pop("dropout", 0.0), parts["evaluate"].pop("model", None)
     network, recipe = NetworkConfig(**parts["network"]), Recipe(**parts["evaluate"])
-    return Preset(name, network, parts["condense"], recipe, dropout, nodes, parts["method"], judge)
+    return Preset(name, network, parts["condense"], recipe, dropout, nodes, parts["method"], judge, usual)
 
 
 def _readable(section: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from graphcondense.reproduce.experiment import Bench, Experiment, Result, paper_
 from graphcondense.reproduce.table1 import panel, published
 from graphcondense.tasks import GraphTask
 
-METHODS = ("doscond", "random-soft", "herding-soft", "trial")
+METHODS = ("doscond", "random-soft", "herding-soft", "pursuit")
 
 
 class Beyond(Experiment):

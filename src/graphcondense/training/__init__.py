@@ -3,6 +3,7 @@
 from graphcondense.training.losses import graph_losses, residual_change, residuals
 from graphcondense.training.nodes import TrainedNodeNetworks, train_nodes
 from graphcondense.training.store import FolderStore, Store
+from graphcondense.training.tangent import tangent_kernel, tangent_rows
 from graphcondense.training.teacher import Ridge, Teacher
 from graphcondense.training.trainer import Progress, Recipe, TrainedNetworks, predict, prediction_batches, train
 
@@ -20,6 +21,8 @@ __all__ = [
     "prediction_batches",
     "residual_change",
     "residuals",
+    "tangent_kernel",
+    "tangent_rows",
     "train",
     "train_nodes",
 ]

@@ -1,0 +1,130 @@
+"""Kernel regression from a few graphs to all: its error for every exchange of one graph, and the best labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+_BETTER = 1e-9  # an exchange must lower the error by more than rounding does
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One kernel, and what is asked of regressions with it.
+
+    A regression from the graphs S says ``K[:, S] a`` with ``(K[S, S] + penalty I) a = target[S]``; its error is the
+    weighted square of what it says minus ``target``, over all graphs, as a share of the target's own.
+
+    Args:
+        kernel: ``G x G``, float64.
+        target: ``G x C``.
+        weights: of the graphs in the error, ``G``.
+        penalty: on the diagonal of the system.
+    """
+
+    kernel: Tensor
+    target: Tensor
+    weights: Tensor
+    penalty: float
+    products: Tensor = field(init=False)
+    """``K W K``, ``G x G``: with it, no error needs more than the rows of the chosen graphs."""
+    aimed: Tensor = field(init=False)
+    """``K W target``, ``G x C``."""
+    scale: Tensor = field(init=False)
+    """The error of saying nothing."""
+
+    def __post_init__(self) -> None:
+        weighted = self.kernel * self.weights
+        object.__setattr__(self, "products", weighted @ self.kernel)
+        object.__setattr__(self, "aimed", weighted @ self.target)
+        scale = (self.weights @ self.target.square()).sum().clamp(min=torch.finfo(torch.float64).tiny)
+        object.__setattr__(self, "scale", scale)
+
+    def system(self, chosen: Tensor) -> Tensor:
+        """``K[S, S] + penalty I``."""
+        among = self.kernel[chosen][:, chosen]
+        return among + self.penalty * torch.eye(len(chosen), dtype=among.dtype)
+
+    def error(self, chosen: Tensor) -> float:
+        """The error of the regression from ``chosen``."""
+        slopes = torch.linalg.solve(self.system(chosen), self.target[chosen])
+        return float(self._error(chosen, slopes) / self.scale)
+
+    def errors_with_one_more(self, chosen: Tensor) -> Tensor:
+        """The error of the regression from ``chosen`` and one more graph, for each graph, ``G``.
+
+        One more graph changes what a regression says by a multiple of that graph's own column, as far as the others
+        do not explain it: the error is a parabola in that multiple.
+        """
+        rows, system = self.kernel[chosen], self.system(chosen)
+        explained = torch.linalg.solve(system, rows)  # S x G: each column by those of the chosen graphs
+        slopes = torch.linalg.solve(system, self.target[chosen])
+        left = self.kernel.diagonal() - (explained * rows).sum(0) + self.penalty
+        step = (self.target - rows.T @ slopes) / left.unsqueeze(1)
+        products = self.products[chosen]
+        among = products[:, chosen]
+        squares = (
+            self.products.diagonal() - 2 * (explained * products).sum(0) + (explained * (among @ explained)).sum(0)
+        )
+        gaps = products.T @ slopes - self.aimed - explained.T @ (among @ slopes - self.aimed[chosen])
+        change = 2 * (step * gaps).sum(1) + step.square().sum(1) * squares
+        errors: Tensor = (self._error(chosen, slopes) + change) / self.scale
+        return errors
+
+    def _error(self, chosen: Tensor, slopes: Tensor) -> Tensor:
+        among = self.products[chosen][:, chosen]
+        return (slopes * (among @ slopes - 2 * self.aimed[chosen])).sum() + self.scale
+
+
+def exchange(views: Sequence[View], start: Tensor, labels: Tensor, rounds: int) -> tuple[Tensor, list[float]]:
+    """Exchange each graph in turn for the one of its label with the least error, averaged over ``views``.
+
+    Args:
+        views: kernels of the same graphs.
+        start: positions of the graphs that are chosen at first.
+        labels: of all graphs, ``G``.
+        rounds: how often each graph has its turn, at most.
+
+    Returns:
+        Positions in the order of ``start``, and the error after each round.
+    """
+    chosen, errors = start.clone(), []
+    for _ in range(rounds):
+        moved = False
+        for place in range(len(chosen)):
+            others = torch.cat([chosen[:place], chosen[place + 1 :]])
+            error = torch.stack([view.errors_with_one_more(others) for view in views]).mean(0)
+            own = float(error[chosen[place]])
+            error[labels != labels[chosen[place]]] = torch.inf
+            error[others] = torch.inf
+            best = int(error.argmin())
+            if float(error[best]) < own - _BETTER:
+                chosen[place], moved = best, True
+        errors.append(sum(view.error(chosen) for view in views) / len(views))
+        if not moved:
+            break
+    return chosen, errors
+
+
+def best_labels(views: Sequence[View], chosen: Tensor, pull: float) -> Tensor:
+    """Targets for the chosen graphs with which regressions from them have the least error over all, ``S x C``.
+
+    Args:
+        views: kernels of the same graphs, with the same target.
+        chosen: positions of the graphs.
+        pull: how strongly they are drawn towards the graphs' own targets, as a share of what is asked of each.
+    """
+    target = views[0].target[chosen]
+    asked = torch.zeros(len(chosen), len(chosen), dtype=target.dtype)
+    wanted = torch.zeros_like(target)
+    for view in views:
+        inverse = torch.linalg.inv(view.system(chosen))
+        asked += inverse @ view.products[chosen][:, chosen] @ inverse / len(views)
+        wanted += inverse @ view.aimed[chosen] / len(views)
+    pulled = pull * asked.diagonal().mean()
+    drawn = asked + pulled * torch.eye(len(chosen), dtype=asked.dtype)
+    labels: Tensor = torch.linalg.solve(drawn, wanted + pulled * target)
+    return labels

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+import graphcondense as gc
+from graphcondense.errors import InputError
+from graphcondense.graphs import GraphStore
+from graphcondense.methods import Pursuit, RandomSoft
+from graphcondense.models import NetworkConfig
+from graphcondense.tasks import GraphTask
+from graphcondense.training import Recipe
+from tests.made_up import toy_task
+
+TASK = toy_task()
+METHOD = Pursuit(
+    graphs_per_class=2,
+    seed=3,
+    network=NetworkConfig(hidden=8, layers=2),
+    recipe=Recipe(epochs=5, rate=0.01),
+    kernels=2,
+    kernel_hidden=8,
+    starts=4,
+    teacher_hidden=16,
+)
+
+
+def same(first: GraphStore, second: GraphStore) -> bool:
+    return all(torch.equal(getattr(first, name), getattr(second, name)) for name in ("x", "edge_index", "y"))
+
+
+def test_choices_are_real_graphs_of_their_classes_and_the_likeliest_comes_first() -> None:
+    choices = METHOD.choices(TASK)
+    assert 1 <= len(choices) <= 4
+    ends = [choice.errors[-1] for choice in choices]
+    assert ends == sorted(ends)
+    real = [(one.x.tolist(), one.edge_index.tolist(), int(one.y)) for one in TASK.train]
+    for choice in choices:
+        own = choice.with_labels("own")
+        assert own.y.tolist() == [0, 0, 1, 1]
+        assert all((one.x.tolist(), one.edge_index.tolist(), int(one.y)) in real for one in own)
+        assert choice.errors == sorted(choice.errors, reverse=True)
+    assert len({tuple(choice.chosen.x.flatten().tolist()) for choice in choices}) == len(choices)
+
+
+def test_kinds_of_labels() -> None:
+    choice = METHOD.choices(TASK)[0]
+    teacher = METHOD.teacher(TASK).probabilities(choice.chosen)
+    torch.testing.assert_close(choice.with_labels("teacher").y, teacher)
+    learned = choice.with_labels("learned").y
+    torch.testing.assert_close(learned.sum(1), torch.ones(4))
+    assert float(learned.min()) > 0 and not torch.allclose(learned, teacher)
+    stubborn = replace(METHOD, pull=1e9).choices(TASK)[0].with_labels("learned").y
+    torch.testing.assert_close(stubborn, teacher.clamp(0.01, 1), rtol=0.02, atol=1e-3)
+
+
+@pytest.mark.parametrize("labels", ["learned", "teacher", "own"])
+def test_without_trials_the_likeliest_choice_is_the_result(labels: str) -> None:
+    method = replace(METHOD, labels=labels, finalists=1)
+    made = method.condense(TASK)
+    assert same(made.graphs, method.choices(TASK)[0].with_labels(labels))
+    assert made.info["trials"] == {}
+    assert made.history[-1]["loss"] == pytest.approx(method.choices(TASK)[0].errors[-1])
+
+
+def test_the_best_of_the_tried_is_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[GraphStore] = []
+
+    def scores(method: Pursuit, task: GraphTask, sets: Sequence[GraphStore], step: object) -> list[float]:
+        seen.extend(sets)
+        return [0.5, 0.9, 0.7, 0.9]
+
+    monkeypatch.setattr(Pursuit, "_scores", scores)
+    made = replace(METHOD, finalists=2, starts=6).condense(TASK)
+    assert len(seen) == 4 and same(made.graphs, seen[1])  # the first of equals
+    assert made.info["trials"]["winner"] == 1
+    tried = made.info["trials"]["labels, error, score"]
+    assert [row[0] for row in tried] == ["learned", "teacher", "learned", "teacher"]
+    assert [row[2] for row in tried] == [0.5, 0.9, 0.7, 0.9]
+
+
+class Told(gc.callbacks.Callback):
+    """Writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.steps: list[object] = []
+
+    def on_start(self, iterations: int) -> None:
+        self.steps.append(("start", iterations))
+
+    def on_iteration(self, iteration: int, record: dict[str, float]) -> None:
+        self.steps.append(iteration)
+
+    def on_end(self) -> None:
+        self.steps.append("end")
+
+
+def test_callbacks_are_told_of_kernels_starts_and_trials() -> None:
+    told = Told()
+    METHOD.condense(TASK, [told])
+    assert told.steps[0] == ("start", 2 + 4 + 3 * 2) and told.steps[-1] == "end"
+    assert told.steps[1:-1] == list(range(1, len(told.steps) - 1)) and len(told.steps) > 2 + 6
+
+
+def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
+    paths = [METHOD.condense(TASK).save(tmp_path / f"{number}.safetensors") for number in range(2)]
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    loaded = gc.CondensedDataset.load(paths[0])
+    assert loaded.info["method"] == "pursuit" and loaded.info["trials"]["labels, error, score"]
+    assert loaded.num_bytes == paths[0].stat().st_size
+
+
+def test_test_graphs_are_not_looked_at() -> None:
+    y = TASK.graphs.y.clone()
+    y[TASK.split.test] = 1 - y[TASK.split.test]
+    other = replace(TASK, graphs=replace(TASK.graphs, y=y))
+    assert same(METHOD.condense(TASK).graphs, METHOD.condense(other).graphs)
+
+
+def test_a_small_pool_has_its_share_of_every_class_and_enough_to_choose() -> None:
+    few = replace(METHOD, pool=10)
+    labels = TASK.train.y[few._pool(TASK, torch.Generator().manual_seed(0))]
+    assert torch.bincount(labels).tolist() == [5, 5]
+    many = replace(METHOD, pool=2, graphs_per_class=7)
+    labels = TASK.train.y[many._pool(TASK, torch.Generator().manual_seed(0))]
+    assert torch.bincount(labels).tolist() == [7, 7]
+    assert many.condense(TASK).graphs.num_graphs == 14
+
+
+def test_classes_may_be_unequal() -> None:
+    made = replace(METHOD, in_proportion=True, graphs_per_class=3).condense(TASK)
+    assert made.graphs.num_graphs == 6
+
+
+@pytest.mark.parametrize(("graphs", "starts"), [(1, 32), (10, 6), (50, 2)])
+def test_fewer_starts_where_each_is_larger(graphs: int, starts: int) -> None:
+    class Sized(Pursuit):
+        def class_sizes(self, task: object) -> list[int]:
+            return [self.graphs_per_class] * 2
+
+    assert Sized(graphs_per_class=graphs).num_starts(TASK) == starts
+    assert METHOD.num_starts(TASK) == 4
+
+
+@pytest.mark.parametrize(
+    "setting", ["finalists", "trained", "scored", "kernels", "kernel_hidden", "pool", "rounds", "starts"]
+)
+def test_settings_are_checked(setting: str) -> None:
+    with pytest.raises(InputError, match=f"{setting}=0"):
+        Pursuit(**{setting: 0})  # type: ignore[arg-type]
+
+
+def test_more_settings_are_checked() -> None:
+    with pytest.raises(InputError, match="recipe='long' must be a Recipe"):
+        Pursuit(recipe="long")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="penalty=-1"):
+        Pursuit(penalty=-1)
+    with pytest.raises(InputError, match="unknown labels 'hard'"):
+        Pursuit(labels="hard")
+    with pytest.raises(InputError, match="graphs_per_class=1000 is more than"):
+        Pursuit(graphs_per_class=1000).condense(TASK)
+
+
+def test_roc_auc_weighs_classes_alike() -> None:
+    from graphcondense.methods.pursuit import _weights
+
+    task = toy_task(metric="roc_auc")
+    uneven = task.train.y[torch.cat([(task.train.y == 0).nonzero()[:8], (task.train.y == 1).nonzero()[:2]]).flatten()]
+    weights = _weights(task, uneven)
+    assert float(weights[uneven == 0].sum()) == pytest.approx(0.5) and float(weights.sum()) == pytest.approx(1)
+
+
+def test_pursuit_beats_random_graphs_with_the_same_teacher_on_digits() -> None:
+    task = gc.load("digits")
+    preset = gc.preset("default", task)
+    protocol = replace(preset.protocol, recipe=replace(preset.recipe, epochs=100, rate=0.01, validate_every=10))
+    quick = {"kernels": 2, "kernel_hidden": 32, "pool": 400, "starts": 2, "labels": "learned", "finalists": 1}
+    means = {
+        kind: sum(
+            gc.evaluate(
+                kind(graphs_per_class=1, seed=seed, **more).condense(task), task, seeds=2, protocol=protocol
+            ).mean
+            for seed in range(2)
+        )
+        for kind, more in ((RandomSoft, {}), (Pursuit, quick))
+    }
+    assert means[Pursuit] > means[RandomSoft]
