@@ -53,23 +53,23 @@ class View:
         slopes = torch.linalg.solve(self.system(chosen), self.target[chosen])
         return float(self._error(chosen, slopes) / self.scale)
 
-    def errors_with_one_more(self, chosen: Tensor) -> Tensor:
-        """The error of the regression from ``chosen`` and one more graph, for each graph, ``G``.
+    def errors_with_one_more(self, chosen: Tensor, candidates: Tensor) -> Tensor:
+        """The error of the regression from ``chosen`` and one more graph, for each of ``candidates``.
 
         One more graph changes what a regression says by a multiple of that graph's own column, as far as the others
         do not explain it: the error is a parabola in that multiple.
         """
-        rows, system = self.kernel[chosen], self.system(chosen)
-        explained = torch.linalg.solve(system, rows)  # S x G: each column by those of the chosen graphs
-        slopes = torch.linalg.solve(system, self.target[chosen])
-        left = self.kernel.diagonal() - (explained * rows).sum(0) + self.penalty
-        step = (self.target - rows.T @ slopes) / left.unsqueeze(1)
-        products = self.products[chosen]
-        among = products[:, chosen]
+        rows, inverse = self.kernel[chosen][:, candidates], torch.linalg.inv(self.system(chosen))
+        explained, slopes = inverse @ rows, inverse @ self.target[chosen]  # columns by those of the chosen graphs
+        left = self.kernel.diagonal()[candidates] - (explained * rows).sum(0) + self.penalty
+        step = (self.target[candidates] - rows.T @ slopes) / left.unsqueeze(1)
+        products, among = self.products[chosen][:, candidates], self.products[chosen][:, chosen]
         squares = (
-            self.products.diagonal() - 2 * (explained * products).sum(0) + (explained * (among @ explained)).sum(0)
+            self.products.diagonal()[candidates]
+            - 2 * (explained * products).sum(0)
+            + (explained * (among @ explained)).sum(0)
         )
-        gaps = products.T @ slopes - self.aimed - explained.T @ (among @ slopes - self.aimed[chosen])
+        gaps = products.T @ slopes - self.aimed[candidates] - explained.T @ (among @ slopes - self.aimed[chosen])
         change = 2 * (step * gaps).sum(1) + step.square().sum(1) * squares
         errors: Tensor = (self._error(chosen, slopes) + change) / self.scale
         return errors
@@ -96,13 +96,13 @@ def exchange(views: Sequence[View], start: Tensor, labels: Tensor, rounds: int) 
         moved = False
         for place in range(len(chosen)):
             others = torch.cat([chosen[:place], chosen[place + 1 :]])
-            error = torch.stack([view.errors_with_one_more(others) for view in views]).mean(0)
-            own = float(error[chosen[place]])
-            error[labels != labels[chosen[place]]] = torch.inf
-            error[others] = torch.inf
-            best = int(error.argmin())
-            if float(error[best]) < own - _BETTER:
-                chosen[place], moved = best, True
+            free = labels == labels[chosen[place]]
+            free[others] = False
+            candidates = free.nonzero().flatten()
+            error = torch.stack([view.errors_with_one_more(others, candidates) for view in views]).mean(0)
+            own, best = error[candidates == chosen[place]], error.argmin()
+            if float(error[best]) < float(own) - _BETTER:
+                chosen[place], moved = candidates[best], True
         errors.append(sum(view.error(chosen) for view in views) / len(views))
         if not moved:
             break
