@@ -174,7 +174,7 @@ def test_unknown_names_are_errors_with_the_nearest_known_one() -> None:
 
 
 def test_a_setting_that_a_method_does_not_have_is_an_error() -> None:
-    with pytest.raises(InputError, match=r"'iterations'.*graphs_per_class, in_proportion, seed"):
+    with pytest.raises(InputError, match=r"'iterations': .*doscond.* have it"):
         preset("paper", task_named("MUTAG")).method("random", iterations=5)
 
 

@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,7 +41,7 @@ from graphcondense.report.tables import bytes_text, facts_table, seconds_text
 from graphcondense.runs.callbacks import EarlyStop, Every, TensorBoard
 from graphcondense.runs.condense import Interrupted, condense_into, trained_networks
 from graphcondense.runs.progress import ProgressCallback, progress_bar
-from graphcondense.synthetic import check_categories
+from graphcondense.synthetic import CondensedDataset, CondensedGraph, check_categories
 from graphcondense.synthetic import snap as snap_features
 from graphcondense.tasks import GraphTask
 
@@ -63,6 +64,11 @@ def budget_of(
     if nodes is not None or ratio is not None:
         raise InputError(f"{dataset} has many graphs: give the budget by -n, not --nodes or --ratio")
     return {"graphs_per_class": graphs_per_class, "nodes": room}
+
+
+def soft_labels(condensed: CondensedDataset | CondensedGraph) -> bool:
+    """Whether labels are probabilities instead of classes."""
+    return isinstance(condensed, CondensedDataset) and condensed.graphs.y.is_floating_point()
 
 
 @contextmanager
@@ -155,8 +161,11 @@ def condense(
         given = {key for key, value in (named | extra).items() if value is not None}
         given |= {"iterations"} if early_stop is not None or tensorboard is not None else set()
         method = known.usual_method(given, in_parts=int(os.environ.get("WORLD_SIZE", "1")) > 1)  # torchrun's
-        if method != known.usual[0]:
-            say(f"condensing with {method}: {known.usual[0]}, the best that the preset knows, lacks what was asked for")
+        if method != (best := known.usual[0]):
+            lacking = sorted(given - {one.name for one in fields(known.methods[best])}) or [
+                "way to work in several processes"
+            ]
+            say(f"condensing with {method}: {best}, which is usually better, has no {', '.join(lacking)}")
 
     def method_of(settings: Preset, **more: Any) -> Condenser:
         chosen = settings if model is None else settings.with_model(model)
@@ -214,11 +223,13 @@ def condense(
     bare = "" if result["edges"] else " (no edge was learned: the features alone stand for the real graphs)"
     facts = [
         ("condensed", f"{task.name}, {size_text(task)}, {bytes_text(result['original_bytes'])}"),
+        ("method", method),
         ("into", f"{counted(result['graphs'], 'graph')}, {result['nodes']} nodes, {result['edges']} edges{bare}"),
         ("file", result["file"]),
         ("bytes", f"{bytes_text(result['bytes'])} ({share:.1%} of the original)"),
         *([("snapped", f"{result['snapped']['file']}, {bytes_text(result['snapped']['bytes'])}")] if snap else []),
         *ratio_facts(condensed),
+        *([("labels", "soft: probabilities of the classes")] if soft_labels(condensed) else []),
         ("time", seconds_text(result["seconds"])),
         ("next", f"graphcondense evaluate {shlex.quote(str(folder))}"),
     ]

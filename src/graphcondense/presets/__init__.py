@@ -76,12 +76,15 @@ class Preset:
             settings: names of settings that were given.
             in_parts: whether the training graphs are in several processes.
         """
-        given = set(settings)
-        for name in self.usual:
-            kind = self.methods[name]
-            if given <= {one.name for one in fields(kind)} and (getattr(kind, "in_parts", True) or not in_parts):
+        given, having = set(settings), {name: {one.name for one in fields(self.methods[name])} for name in self.usual}
+        fit = [name for name in self.usual if getattr(self.methods[name], "in_parts", True) or not in_parts]
+        for name in fit:
+            if given <= having[name]:
                 return name
-        return self.usual[-1]
+        if given <= set().union(*having.values()):
+            owners = "; ".join(f"{name}: {', '.join(sorted(given & having[name]))}" for name in self.usual)
+            raise InputError(f"no method has all settings that were given ({owners}): name one with --method")
+        return self.usual[-1]  # which has not heard of them either, and says so
 
     def method(self, name: str, **settings: Any) -> Condenser:
         """A method with this preset's settings, as far as it has them; ``settings`` come on top and must fit.
@@ -93,7 +96,9 @@ class Preset:
         given = {key: value for key, value in settings.items() if value is not None}
         for key in given:
             if key not in known:
-                raise InputError(f"method {name!r} has no setting {key!r}{suggestion(key, sorted(known))}")
+                others = [other for other, its in self.methods.items() if key in {one.name for one in fields(its)}]
+                hint = f": {', '.join(others)} have it" if others else suggestion(key, sorted(known))
+                raise InputError(f"method {name!r} has no setting {key!r}{hint}")
         values = {key: value for key, value in self.condense.items() if key in known}
         own = ("network", "recipe", "dropout")
         values |= {key: value for key, value in vars(self).items() if key in known and key in own}

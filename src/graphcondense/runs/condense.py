@@ -132,7 +132,7 @@ def condense_into(
                 f"{error}; {kept} in {folder}, --resume would end the same way: begin anew with --force"
             ) from None
         second = None if snapped is None else snapped(condensed)
-        result = write_run(folder, condensed, seconds + saving.seconds_before, history.text, second)
+        result = write_run(folder, condensed, seconds + saving.seconds_before, history.text or None, second)
         saving.remove()
         return condensed, result
 
