@@ -90,7 +90,7 @@ def compare(
     extra = parse_settings(settings) | ({} if iterations is None else {"iterations": iterations})
     extra |= {"in_proportion": True} if in_proportion else {}
     known = preset_of(preset, dataset, one_graph)
-    names = parse_list("--methods", methods) if methods else ["whole", "random", known.usual_method(extra)]
+    names = parse_list("--methods", methods) if methods is not None else ["whole", "random", known.usual_method(extra)]
     plan(known, names, counts, condense_seeds, eval_seeds, model, extra)
     task = load_task(dataset, data_root)  # after all that can be wrong without it
     chosen = find_preset(preset, task)
