@@ -83,10 +83,15 @@ class Lab:
             aims = torch.cat([graphs.y, target]).double() - 1 / self.task.num_classes
             chosen = torch.arange(len(graphs))
             weights = torch.cat([torch.zeros(len(graphs)), torch.full((len(some),), 1 / len(some))]).double()
-            kernels = (tangent_kernel(network, both, 0, f"proxy {number}") for number in range(4))
-            return 1 - float(np.mean([View(kernel, aims, weights, 1e-3).error(chosen) for kernel in kernels]))
+            kernels = (self._kernel(network, both, number) for number in range(4))
+            return 1 - float(np.mean([View.of(kernel, aims, weights, 1e-3).error(chosen) for kernel in kernels]))
 
         return score
+
+    @staticmethod
+    def _kernel(network: Network, graphs: GraphStore, number: int) -> torch.Tensor:
+        source = generator(0, f"proxy {number}")
+        return tangent_kernel(network, network.draw(source), graphs, source)
 
     def judged(self, graphs: GraphStore, kind: str | None = None) -> list[float]:
         """Scores on training and on validation graphs of three networks that are trained as the judge does."""

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +10,10 @@ import graphcondense as gc
 from graphcondense.errors import InputError
 from graphcondense.graphs import GraphStore
 from graphcondense.methods import Pursuit, RandomSoft
-from graphcondense.models import NetworkConfig
+from graphcondense.methods.pursuit import Choice, Ground, Trial
+from graphcondense.models import Network, NetworkConfig
 from graphcondense.tasks import GraphTask
-from graphcondense.training import Recipe
+from graphcondense.training import Recipe, train
 from tests.made_up import toy_task
 
 TASK = toy_task()
@@ -25,6 +25,8 @@ METHOD = Pursuit(
     kernels=2,
     kernel_hidden=8,
     starts=4,
+    finalists=3,
+    steps=2,
     teacher_hidden=16,
 )
 
@@ -60,7 +62,7 @@ def test_kinds_of_labels() -> None:
 
 @pytest.mark.parametrize("labels", ["learned", "teacher", "own"])
 def test_without_trials_the_likeliest_choice_is_the_result(labels: str) -> None:
-    method = replace(METHOD, labels=labels, finalists=1)
+    method = replace(METHOD, labels=labels, finalists=1, steps=0)
     made = method.condense(TASK)
     assert same(made.graphs, method.choices(TASK)[0].with_labels(labels))
     assert made.info["trials"] == {}
@@ -68,19 +70,74 @@ def test_without_trials_the_likeliest_choice_is_the_result(labels: str) -> None:
 
 
 def test_the_best_of_the_tried_is_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[GraphStore] = []
+    seen: list[Trial] = []
+    scores = [0.5, 0.9, 0.7, 0.9, 0.6, 0.95, 0.95]
 
-    def scores(method: Pursuit, task: GraphTask, sets: Sequence[GraphStore], step: object) -> list[float]:
-        seen.extend(sets)
-        return [0.5, 0.9, 0.7, 0.9]
+    def trial(method: Pursuit, task: GraphTask, ground: Ground, choice: Choice, kind: str, step: object) -> Trial:
+        seen.append(Trial(choice, kind, scores[len(seen)], torch.zeros(len(ground.graphs), 2).double()))
+        return seen[-1]
 
-    monkeypatch.setattr(Pursuit, "_scores", scores)
-    made = replace(METHOD, finalists=2, starts=6).condense(TASK)
-    assert len(seen) == 4 and same(made.graphs, seen[1])  # the first of equals
-    assert made.info["trials"]["winner"] == 1
+    monkeypatch.setattr(Pursuit, "trial", trial)
+    made = replace(METHOD, finalists=2, starts=6, steps=3).condense(TASK)
+    assert len(seen) == 7 and same(made.graphs, seen[5].choice.with_labels("learned"))  # the first of equals
+    assert made.info["trials"]["winner"] == 5
     tried = made.info["trials"]["labels, error, score"]
-    assert [row[0] for row in tried] == ["learned", "teacher", "learned", "teacher"]
-    assert [row[2] for row in tried] == [0.5, 0.9, 0.7, 0.9]
+    assert [row[0] for row in tried] == ["learned", "teacher"] * 2 + ["learned"] * 3
+    assert [row[2] for row in tried] == scores
+    seen.clear()
+    before = replace(METHOD, finalists=2, starts=6, steps=0).condense(TASK)
+    assert len(seen) == 4 and same(before.graphs, seen[1].choice.with_labels("teacher"))
+
+
+def tried(ground: Ground, kind: str, said: torch.Tensor) -> Trial:
+    return Trial(ground.choice(torch.tensor([0, 1, 20, 21]), 1), kind, 0.5, said)
+
+
+@pytest.mark.parametrize("kind", ["learned", "teacher", "own"])
+def test_networks_that_say_what_regression_says_leave_no_gap(kind: str) -> None:
+    ground = METHOD.ground(TASK)
+    blank = tried(ground, kind, torch.zeros(len(ground.graphs), 2).double())
+    gap = ground.gap(blank)
+    assert float(gap.abs().max()) > 0.01
+    torch.testing.assert_close(ground.gap(replace(blank, said=gap)), torch.zeros_like(gap))
+
+
+def test_a_step_aims_at_the_teacher_and_the_gap() -> None:
+    ground = METHOD.ground(TASK)
+    blank = tried(ground, "learned", torch.zeros(len(ground.graphs), 2).double())
+    same_aim = ground.next_to(blank.choice, torch.zeros_like(blank.said))
+    assert torch.equal(same_aim.places, ground.choice(blank.choice.places, 1).places)
+    gap = 0.3 * torch.randn(blank.said.shape, generator=torch.Generator().manual_seed(0), dtype=torch.double)
+    moved = ground.next_to(blank.choice, gap)
+    views = [view.towards(ground.taught.double() - 0.5 + gap) for view in ground.views]
+
+    def mean(places: torch.Tensor) -> float:
+        return sum(view.error(places) for view in views) / len(views)
+
+    assert mean(moved.places) == pytest.approx(moved.errors[-1]) and moved.errors[-1] <= mean(blank.choice.places)
+
+
+def test_graphs_with_their_own_labels_are_chosen_for_those() -> None:
+    soft, hard = METHOD.ground(TASK), replace(METHOD, labels="own").ground(TASK)
+    for view in soft.views:
+        assert torch.equal(view.target, view.aim)
+    for view in hard.views:
+        assert torch.equal(view.aim, hard.taught.double() - 0.5)
+        assert torch.equal(view.target[:, 1], hard.graphs.y.double() - 0.5)
+    made = replace(METHOD, labels="own").condense(TASK)
+    assert made.graphs.y.tolist() == [0, 0, 1, 1] and not made.graphs.y.is_floating_point()
+
+
+def test_a_trial_trains_as_the_judge_does_and_scores_on_training_graphs() -> None:
+    ground = METHOD.ground(TASK)
+    trial = METHOD.trial(TASK, ground, METHOD.choices(TASK, ground)[0], "learned")
+    network = Network(METHOD.network, TASK.num_features, TASK.num_outputs)
+    graphs = trial.choice.with_labels("learned")
+    networks = train(network, graphs, TASK.val, [10**6, 10**6 + 1], METHOD.recipe, TASK.metric)
+    right = networks.outputs(TASK.train).argmax(2) == TASK.train.y
+    assert trial.score == pytest.approx(float(right.float().mean()))
+    said = networks.outputs(ground.graphs).softmax(2).mean(0) - 0.5
+    torch.testing.assert_close(trial.said.float(), said)
 
 
 class Told(gc.callbacks.Callback):
@@ -102,8 +159,8 @@ class Told(gc.callbacks.Callback):
 def test_callbacks_are_told_of_kernels_starts_and_trials() -> None:
     told = Told()
     METHOD.condense(TASK, [told])
-    assert told.steps[0] == ("start", 2 + 4 + 3 * 2) and told.steps[-1] == "end"
-    assert told.steps[1:-1] == list(range(1, len(told.steps) - 1)) and len(told.steps) > 2 + 6
+    assert told.steps[0] == ("start", 2 + 4 + 3 * 2 + 2) and told.steps[-1] == "end"
+    assert told.steps[1:-1] == list(range(1, len(told.steps) - 1)) and len(told.steps) > 2 + 6 + 2
 
 
 def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
@@ -157,6 +214,8 @@ def test_settings_are_checked(setting: str) -> None:
 def test_more_settings_are_checked() -> None:
     with pytest.raises(InputError, match="recipe='long' must be a Recipe"):
         Pursuit(recipe="long")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="steps=-1"):
+        Pursuit(steps=-1)
     with pytest.raises(InputError, match="penalty=-1"):
         Pursuit(penalty=-1)
     with pytest.raises(InputError, match="unknown labels 'hard'"):
@@ -178,7 +237,15 @@ def test_pursuit_beats_random_graphs_with_the_same_teacher_on_digits() -> None:
     task = gc.load("digits")
     preset = gc.preset("default", task)
     protocol = replace(preset.protocol, recipe=replace(preset.recipe, epochs=100, rate=0.01, validate_every=10))
-    quick = {"kernels": 2, "kernel_hidden": 32, "pool": 400, "starts": 2, "labels": "learned", "finalists": 1}
+    quick = {
+        "kernels": 2,
+        "kernel_hidden": 32,
+        "pool": 400,
+        "starts": 2,
+        "labels": "learned",
+        "finalists": 1,
+        "steps": 0,
+    }
     means = {
         kind: sum(
             gc.evaluate(

@@ -14,7 +14,7 @@ def made_view(seed: int = 0, penalty: float = 0.01) -> View:
     rows = torch.randn(30, 12, generator=source, dtype=torch.double)
     target = torch.randn(30, 3, generator=torch.Generator().manual_seed(9), dtype=torch.double)
     weights = torch.rand(30, generator=torch.Generator().manual_seed(8), dtype=torch.double)
-    return View(rows @ rows.T / 12, target, weights / weights.sum(), penalty)
+    return View.of(rows @ rows.T / 12, target, weights / weights.sum(), penalty)
 
 
 def plain_error(view: View, chosen: torch.Tensor, labels: torch.Tensor | None = None) -> float:
@@ -93,3 +93,23 @@ def test_labels_of_several_kernels_are_the_best_for_their_mean_error() -> None:
         return sum(plain_error(view, chosen, labels) for view in views) / 2
 
     assert mean(shared) < min(mean(labels) for labels in own)
+
+
+def test_what_is_said_is_what_scikit_learn_says() -> None:
+    view, chosen = made_view(), torch.tensor([0, 7, 20, 5])
+    labels = torch.randn(4, 3, generator=torch.Generator().manual_seed(1), dtype=torch.double)
+    fitted = KernelRidge(alpha=view.penalty, kernel="precomputed")
+    fitted.fit(view.kernel[chosen][:, chosen].numpy(), labels.numpy())
+    torch.testing.assert_close(view.said(chosen, labels), torch.from_numpy(fitted.predict(view.kernel[:, chosen])))
+
+
+def test_the_error_is_of_the_aim_and_the_labels_are_the_target() -> None:
+    aim = torch.randn(30, 3, generator=torch.Generator().manual_seed(4), dtype=torch.double)
+    view, chosen = made_view().towards(aim), torch.tensor([0, 7, 20, 5])
+    gap = view.said(chosen, view.target[chosen]) - aim
+    expected = float((view.weights @ gap.square()).sum() / (view.weights @ aim.square()).sum())
+    assert view.error(chosen) == pytest.approx(expected)
+    errors = view.errors_with_one_more(chosen[:3], chosen[3:])
+    assert float(errors[0]) == pytest.approx(expected)
+    whole = View.of(view.kernel, view.target, view.weights, view.penalty, aim)
+    assert whole.error(chosen) == pytest.approx(expected)

@@ -12,6 +12,7 @@ import pytest
 from graphcondense import datasets
 from graphcondense.datasets import known
 from graphcondense.errors import InputError
+from graphcondense.evaluation import evaluate
 from graphcondense.methods import METHODS
 from graphcondense.presets import Preset
 from graphcondense.reproduce import EXPERIMENTS, FULL, Bench, Effort, paper
@@ -20,6 +21,7 @@ from graphcondense.reproduce.figures import BiLevel, Sparsity
 from graphcondense.reproduce.table1 import METHODS as COLUMNS
 from graphcondense.reproduce.table1 import published, verdict
 from graphcondense.runs.grid import Cell, run_grid, table_rows
+from graphcondense.synthetic import CondensedDataset
 from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import Store
 from tests.made_up import toy_nodes, toy_task
@@ -91,8 +93,7 @@ def test_a_second_run_continues_and_finds_the_same(name: str, tmp_path: Path, mo
 def test_the_norm_regulariser_is_ablated_where_the_paper_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphcondense.reproduce.table1.paper_sizes", lambda name: [1])
-    effort = replace(TINY, condense_seeds=1)
+    effort = replace(TINY, condense_seeds=1, sizes=(1,))
     result = EXPERIMENTS["table1"].run(a_bench(tmp_path, monkeypatch, effort), "ogbg-molhiv", [])
     methods = [row["method"] for row in result["data"]["rows"]]
     assert methods == ["whole", *COLUMNS, "doscond-no-norm"]
@@ -100,6 +101,44 @@ def test_the_norm_regulariser_is_ablated_where_the_paper_has_it(
     weights = [json.loads(path.read_text())["info"]["settings"]["norm_weight"] for path in cells]
     assert [path.parent.name for path in cells] == ["ogbg-molhiv", "ogbg-molhiv-no-norm"]
     assert weights[0] > 0 and weights[1] == 0
+
+
+def test_other_sizes_than_the_paper_are_run_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    effort = replace(TINY, condense_seeds=1, sizes=(2, 3), methods=("random",))
+    result = EXPERIMENTS["table1"].run(a_bench(tmp_path, monkeypatch, effort), "toy", [])
+    assert [row["graphs_per_class"] for row in result["data"]["rows"]] == [2, 3]
+    assert result["cuts"][-1] == "only 2, 3 graphs per class"
+    with pytest.raises(InputError, match="-n 2 does not apply: fig-terms has sizes of its own"):
+        EXPERIMENTS["fig-terms"].run(a_bench(tmp_path, monkeypatch, replace(TINY, sizes=(2,))), "toy", [])
+    with pytest.raises(InputError, match="graphs_per_class=0"):
+        Effort(sizes=(1, 0))
+
+
+def test_other_networks_are_trained_on_what_pursuit_chose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    effort = replace(TINY, sizes=(1,), methods=("pursuit", "pursuit-hard"))
+    beyond = EXPERIMENTS["beyond"]
+    result = beyond.run(a_bench(tmp_path, monkeypatch, effort), "toy", [])
+    assert [row["method"] for row in result["data"]["rows"]] == ["pursuit", "pursuit-hard"]
+    hard = json.loads((tmp_path / "beyond/toy-hard/pursuit-1-0.json").read_text())
+    assert hard["info"]["settings"]["labels"] == "own"
+    networks = result["data"]["networks"]
+    assert [row["network"] for row in networks][:2] == ["GIN", "GraphSAGE"] and networks[0]["runs"] == 4
+    kept = sorted((tmp_path / "beyond/toy/networks").glob("*.json"))
+    assert len(kept) == 2 * len(networks)
+    expected = evaluate(
+        CondensedDataset.load(tmp_path / "beyond/toy/pursuit-1-1.safetensors"), toy_task(120), seeds=2, model="gin"
+    )
+    assert json.loads((tmp_path / "beyond/toy/networks/pursuit-1-1-GIN.json").read_text())["per_seed"] == list(
+        expected.per_seed
+    )
+    made = {path: path.stat().st_mtime_ns for path in kept}
+    other = CondensedDataset.load(tmp_path / "beyond/toy/pursuit-1-1.safetensors")
+    other.save(tmp_path / "beyond/toy/pursuit-1-0.safetensors", force=True)
+    assert beyond.run(a_bench(tmp_path, monkeypatch, effort), "toy", [])["data"]["networks"] != networks
+    anew = {path.name for path in kept if path.stat().st_mtime_ns != made[path]}
+    assert anew == {path.name for path in kept if path.name.startswith("pursuit-1-0")}
+    titles = [sheet.title for sheet in beyond.sheets([result])]
+    assert titles == ["toy", "Other networks on the same graphs"]
 
 
 def test_splits_differ_and_their_spread_is_that_of_all_trainings(

@@ -10,7 +10,7 @@ import typer
 
 from graphcondense.cli.console import app, command, print_json, print_sheet, say, tell
 from graphcondense.cli.grids import run_with_bars
-from graphcondense.cli.options import AsJson, DataRoot, Threads, parse_list, set_threads
+from graphcondense.cli.options import AsJson, DataRoot, Threads, parse_counts, parse_list, set_threads
 from graphcondense.errors import check_choice
 from graphcondense.presets import Preset
 from graphcondense.reproduce import EXPERIMENTS, FULL, Bench
@@ -34,6 +34,9 @@ def reproduce(
     epochs: Annotated[int | None, typer.Option(help="Epochs of a training.")] = None,
     validate_every: Annotated[int | None, typer.Option(help="Epochs between two looks at validation.")] = None,
     methods: Annotated[str | None, typer.Option(help="Only these of WHAT's methods, e.g. random,doscond.")] = None,
+    sizes: Annotated[
+        str | None, typer.Option("-n", "--graphs-per-class", help="Only these graphs per class, e.g. 1,10.")
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
     out_folder: Annotated[Path | None, typer.Option("--out", help="Folder; what it has is continued.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Start anew instead of continuing.")] = False,
@@ -51,6 +54,7 @@ def reproduce(
         "epochs": epochs,
         "validate_every": validate_every,
         "methods": None if methods is None else tuple(parse_list("--methods", methods)),
+        "sizes": None if sizes is None else tuple(parse_counts("-n", sizes)),
     }
     changed = {name: value for name, value in given.items() if value is not None}
     effort = replace(FULL if full else experiment.quick, **changed)
@@ -64,8 +68,10 @@ def reproduce(
     bench = Bench(effort, folder, run, trained_networks(), data_root, say)
     asked = ["graphcondense", "reproduce", what, *(["--dataset", dataset] if dataset else [])]
     asked += ["--full"] if full else []
-    texts = changed | ({} if methods is None else {"methods": methods})
-    asked += [text for name, value in texts.items() for text in (f"--{name.replace('_', '-')}", str(value))]
+    lists = {"methods": ("--methods", methods), "sizes": ("-n", sizes)}
+    for name, value in changed.items():
+        option, text = lists.get(name, (f"--{name.replace('_', '-')}", str(value)))
+        asked += [option, str(text)]
     results = [experiment.run(bench, name, asked) for name in names]
     pictures = experiment.draw(results, folder)
     if as_json:

@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any, ClassVar
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from graphcondense.errors import InputError, check_at_least, check_choice, check_count
@@ -21,7 +22,7 @@ from graphcondense.models import Network
 from graphcondense.seeding import generator
 from graphcondense.synthetic import CondensedDataset
 from graphcondense.tasks import GraphTask
-from graphcondense.training import Recipe, Store, tangent_kernel, train
+from graphcondense.training import Recipe, Store, adam_scales, probabilities, tangent_kernel, train
 
 LABELS = ("best", "learned", "teacher", "own")
 TRIED = ("learned", "teacher")
@@ -29,6 +30,7 @@ Step = Callable[[], None]
 _GRAPHS_STARTED, _FEWEST_STARTS, _MOST_STARTS = 128, 2, 32
 _UNLIKE_A_JUDGE = 10**6  # networks of trials start from other weights than those that users and the judge train
 _LOOKS = 20  # at the validation graphs, in a trial
+_SETS, _STEPS = 3, 60  # random choices, and steps of training on each, that show Adam's scales
 _LEAST = 0.01  # probability of a class in a learned label
 
 
@@ -37,11 +39,13 @@ class Choice:
     """Graphs that were chosen.
 
     Args:
+        places: of the graphs among those that they were chosen from.
         chosen: the graphs.
         labels: theirs, by kind: see :class:`Pursuit`.
-        errors: of the regression from them, after each round of exchanges.
+        errors: of the regression from them with the teacher's labels, after each round of exchanges.
     """
 
+    places: Tensor
     chosen: GraphStore
     labels: dict[str, Tensor]
     errors: list[float]
@@ -52,23 +56,69 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Entrant:
-    """Graphs with labels, as they are tried.
+class Trial:
+    """A choice with a kind of labels, and how networks did that were trained on it.
 
     Args:
-        graphs: the graphs.
+        choice: the graphs.
         kind: of their labels.
-        errors: of the regression from them with the teacher's labels, after each round of exchanges.
+        score: of the networks on training graphs.
+        said: what they say on average of the graphs that are chosen from, probabilities minus an even share, ``G x C``.
     """
 
-    graphs: GraphStore
+    choice: Choice
     kind: str
-    errors: list[float]
+    score: float
+    said: Tensor
 
     @property
     def history(self) -> list[dict[str, float]]:
-        """What each round measured."""
-        return [{"loss": error} for error in self.errors]
+        """What each round of exchanges measured."""
+        return [{"loss": error} for error in self.choice.errors]
+
+
+class Ground:
+    """The graphs that are chosen from, with what regressions from a few of them say of all.
+
+    Args:
+        graphs: with their classes.
+        taught: the teacher's probabilities, ``G x C``.
+        views: one a kernel.
+        pull: how strongly learned labels are drawn towards the teacher's.
+    """
+
+    def __init__(self, graphs: GraphStore, taught: Tensor, views: list[View], pull: float) -> None:
+        self.graphs, self.taught, self.views, self.pull = graphs, taught, views, pull
+
+    def choice(self, start: Tensor, rounds: int, aim: Tensor | None = None) -> Choice:
+        """Where exchanges end.
+
+        Args:
+            start: places of the graphs to start from.
+            rounds: how often each may be exchanged.
+            aim: what should be said of all graphs, ``G x C``; by default what the teacher says.
+        """
+        views = self.views if aim is None else [view.towards(aim) for view in self.views]
+        places, errors = exchange(views, start, self.graphs.y, rounds)
+        even = 1 / self.taught.shape[1]
+        kinds = {
+            "own": self.graphs.y[places],
+            "teacher": self.taught[places],
+            "learned": _probabilities(best_labels(views, places, self.pull) + even),
+        }
+        return Choice(places, self.graphs.subset(places), kinds, errors)
+
+    def gap(self, trial: Trial) -> Tensor:
+        """What regression from the graphs of a trial says of all graphs, minus what networks said, ``G x C``."""
+        classes = self.taught.shape[1]
+        labels = trial.choice.with_labels(trial.kind).y
+        soft = labels if labels.is_floating_point() else F.one_hot(labels, classes)
+        expected = [view.said(trial.choice.places, soft.double() - 1 / classes) for view in self.views]
+        return torch.stack(expected).mean(0) - trial.said
+
+    def next_to(self, choice: Choice, gap: Tensor) -> Choice:
+        """The choice that aims at the teacher's word plus ``gap``, so that networks come to say the teacher's word."""
+        return self.choice(choice.places, 1, self.views[0].aim + gap)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,14 +132,16 @@ class Pursuit(Soft):
     learned: those with the least error, drawn towards the teacher's.
 
     Kernel regression is not training, so the ends of several starts are tried: networks are trained on each as the
-    judge does, validation graphs choose the epoch, and scored on training graphs. Test graphs are not looked at.
+    judge does, validation graphs choose the epoch, and scored on training graphs. From the best, a few steps are taken
+    that set right what the networks said wrongly, and each is tried. Test graphs are not looked at.
 
     Args:
         labels: ``"learned"``; ``"teacher"`` for the teacher's probabilities; ``"own"`` for the graphs' own classes;
             ``"best"`` tries the first two.
         recipe: how the networks of trials are trained.
-        finalists: ends that are tried, those with the least error; 1 (and one kind of labels) for no trials.
-        trained: networks that are trained on each.
+        finalists: ends that are tried, those with the least error; 1 (and one kind of labels, no steps) for no trials.
+        steps: taken from the best of them, each of which is tried.
+        trained: networks that are trained in a trial.
         scored: training graphs that they are scored on, at most.
         kernels: untrained networks whose tangent kernels are averaged over.
         kernel_hidden: their width.
@@ -102,7 +154,7 @@ class Pursuit(Soft):
     The other settings are those of :class:`RandomSoft`.
 
     >>> from graphcondense import load
-    >>> method = Pursuit(graphs_per_class=1, kernels=1, pool=50, teacher_hidden=16, labels="learned", finalists=1)
+    >>> method = Pursuit(graphs_per_class=1, kernels=1, pool=50, labels="learned", finalists=1, steps=0)
     >>> method.condense(load("digits")).graphs.y.shape
     torch.Size([10, 10])
     """
@@ -110,9 +162,10 @@ class Pursuit(Soft):
     name: ClassVar[str] = "pursuit"
     labels: str = "best"
     recipe: Recipe = Recipe()
-    finalists: int = 3
-    trained: int = 3
-    scored: int = 2000
+    finalists: int = 2
+    steps: int = 10
+    trained: int = 2
+    scored: int = 4000
     kernels: int = 4
     kernel_hidden: int = 64
     pool: int = 2000
@@ -128,6 +181,7 @@ class Pursuit(Soft):
             raise InputError(f"recipe={self.recipe!r} must be a Recipe, e.g. Recipe(epochs=100)")
         for argument in ("finalists", "trained", "scored", "kernels", "kernel_hidden", "pool", "rounds"):
             check_count(argument, getattr(self, argument))
+        check_count("steps", self.steps, minimum=0)
         if self.starts is not None:
             check_count("starts", self.starts)
         for argument in ("penalty", "pull"):
@@ -148,75 +202,94 @@ class Pursuit(Soft):
     ) -> CondensedDataset:
         """The choice that taught best; ``info["trials"]`` has the scores of all that were tried."""
         self._begin(task)
-        best, trials = self._tried(task, callbacks)
-        return self._finish(task, best.graphs, best.history, trials=trials)
+        graphs, history, trials = self._tried(task, callbacks)
+        return self._finish(task, graphs, history, trials=trials)
 
     def _condense(
         self, task: GraphTask, callbacks: Sequence[Callback], store: Store
     ) -> tuple[GraphStore, list[dict[str, float]]]:
-        best, _ = self._tried(task, callbacks)
-        return best.graphs, best.history
+        graphs, history, _ = self._tried(task, callbacks)
+        return graphs, history
 
-    def _tried(self, task: GraphTask, callbacks: Sequence[Callback]) -> tuple[Entrant, dict[str, Any]]:
-        """The winner, and how all did; without trials where there is but one."""
+    def _tried(
+        self, task: GraphTask, callbacks: Sequence[Callback]
+    ) -> tuple[GraphStore, list[dict[str, float]], dict[str, Any]]:
+        """The winner with its history, and how all did; without trials where there is but one."""
         kinds = TRIED if self.labels == "best" else (self.labels,)
         ends = self.num_starts(task)
-        with told(callbacks, self.kernels + ends + min(self.finalists, ends) * len(kinds)) as step:
-            return self._winner(task, kinds, step)
+        with told(callbacks, self.kernels + ends + min(self.finalists, ends) * len(kinds) + self.steps) as step:
+            ground = self.ground(task, step)
+            entrants = [
+                (choice, kind) for choice in self.choices(task, ground, step)[: self.finalists] for kind in kinds
+            ]
+            if len(entrants) == 1 and self.steps == 0:
+                choice, kind = entrants[0]
+                return choice.with_labels(kind), [{"loss": error} for error in choice.errors], {}
+            trials = [self.trial(task, ground, choice, kind, step) for choice, kind in entrants]
+            latest = best = max(trials, key=lambda trial: trial.score)  # the first of equals
+            gap = ground.gap(latest)
+            for _ in range(self.steps):
+                latest = self.trial(task, ground, ground.next_to(latest.choice, gap), kinds[0], step)
+                trials.append(latest)
+                best = max(best, latest, key=lambda trial: trial.score)
+                gap = (gap + ground.gap(latest)) / 2
+            shown = [[one.kind, round(one.choice.errors[-1], 6), round(one.score, 6)] for one in trials]
+            facts = {"winner": trials.index(best), "labels, error, score": shown}
+            return best.choice.with_labels(best.kind), best.history, facts
 
-    def _winner(self, task: GraphTask, kinds: Sequence[str], step: Step) -> tuple[Entrant, dict[str, Any]]:
-        entrants = [
-            Entrant(choice.with_labels(kind), kind, choice.errors)
-            for choice in self.choices(task, step)[: self.finalists]
-            for kind in kinds
-        ]
-        if len(entrants) == 1:
-            return entrants[0], {}
-        scores = self._scores(task, [entrant.graphs for entrant in entrants], step)
-        best = max(range(len(scores)), key=scores.__getitem__)  # the first of equals
-        shown = [
-            [one.kind, round(one.errors[-1], 6), round(score, 6)] for one, score in zip(entrants, scores, strict=True)
-        ]
-        return entrants[best], {"winner": best, "labels, error, score": shown}
-
-    def _scores(self, task: GraphTask, sets: Sequence[GraphStore], step: Step) -> list[float]:
-        """How networks do on training graphs that were trained on each of ``sets`` as the judge does, on average."""
+    def trial(self, task: GraphTask, ground: Ground, choice: Choice, kind: str, step: Step = lambda: None) -> Trial:
+        """Networks trained on a choice as the judge does, and how they do on training graphs."""
         judge = Network(self.network, task.num_features, task.num_outputs)
         recipe = replace(self.recipe, validate_every=max(self.recipe.validate_every, self.recipe.epochs // _LOOKS, 1))
         seeds = range(_UNLIKE_A_JUDGE, _UNLIKE_A_JUDGE + self.trained)
+        networks = train(judge, choice.with_labels(kind), task.val, seeds, recipe, task.metric)
         order = torch.randperm(len(task.train), generator=generator(self.seed, "scored graphs"))
-        scored, metric = task.train.subset(order[: self.scored].sort().values), METRICS[task.metric]
-        scores = []
-        for one in sets:
-            networks = train(judge, one, task.val, seeds, recipe, task.metric)
-            scores.append(float(metric(networks.outputs(scored), scored.y).mean()))
-            step()
-        return scores
+        scored = task.train.subset(order[: self.scored].sort().values)
+        score = float(METRICS[task.metric](networks.outputs(scored), scored.y).mean())
+        said = probabilities(networks.outputs(ground.graphs).double()).mean(0) - 1 / task.num_classes
+        step()
+        return Trial(choice, kind, score, said)
 
-    def choices(self, task: GraphTask, step: Step = lambda: None) -> list[Choice]:
+    def ground(self, task: GraphTask, step: Step = lambda: None) -> Ground:
+        """The graphs that are chosen from, with kernels.
+
+        Args:
+            task: whose training graphs they are.
+            step: called after each kernel.
+        """
+        source = generator(self.seed, "pool")
+        graphs = task.train.subset(self._pool(task, source))
+        taught = self.teacher(task).probabilities(graphs)
+        even, weights = 1 / task.num_classes, _weights(task, graphs.y)
+        aim = taught.double() - even
+        target = F.one_hot(graphs.y, task.num_classes).double() - even if self.labels == "own" else aim
+        network = Network(replace(self.network, hidden=self.kernel_hidden), task.num_features, task.num_outputs)
+        sources = [generator(self.seed, f"tangent {number}") for number in range(self.kernels)]
+        thetas = [network.draw(one) for one in sources]
+        stacked = {name: torch.cat([theta[name] for theta in thetas]) for name in thetas[0]}
+        labelled = graphs if self.labels == "own" else replace(graphs, y=taught)
+        sets = [labelled.subset(_draw(graphs.y, self.class_sizes(task), source)) for _ in range(_SETS)]
+        scales = adam_scales(network, stacked, sets, self.recipe.rate, min(_STEPS, self.recipe.epochs))
+        views = []
+        for theta, scale, own in zip(thetas, scales, sources, strict=True):
+            kernel = tangent_kernel(network, theta, graphs, own, scale)
+            views.append(View.of(kernel, target, weights, self.penalty, aim))
+            step()
+        return Ground(graphs, taught, views, self.pull)
+
+    def choices(self, task: GraphTask, ground: Ground | None = None, step: Step = lambda: None) -> list[Choice]:
         """Where the exchanges ended, from each start, without repeats, the one with the least error first.
 
         Args:
             task: where to choose from.
-            step: called after each kernel and after each start.
+            ground: its graphs with kernels, where they are known already.
+            step: called after each start.
         """
-        source = generator(self.seed, "pursuit")
-        graphs = task.train.subset(self._pool(task, source))
-        said = self.teacher(task).probabilities(graphs)
-        target, weights = said.double() - 1 / task.num_classes, _weights(task, graphs.y)
-        network = Network(replace(self.network, hidden=self.kernel_hidden), task.num_features, task.num_outputs)
-        views = []
-        for number in range(self.kernels):
-            kernel = tangent_kernel(network, graphs, self.seed, f"tangent {number}")
-            views.append(View(kernel, target, weights, self.penalty))
-            step()
+        ground, source = ground or self.ground(task), generator(self.seed, "pursuit")
         found: dict[frozenset[int], Choice] = {}
         for _ in range(self.num_starts(task)):
-            start = _draw(graphs.y, self.class_sizes(task), source)
-            chosen, errors = exchange(views, start, graphs.y, self.rounds)
-            learned = _probabilities(best_labels(views, chosen, self.pull) + 1 / task.num_classes)
-            kinds = {"own": graphs.y[chosen], "teacher": said[chosen], "learned": learned}
-            found[frozenset(chosen.tolist())] = Choice(graphs.subset(chosen), kinds, errors)
+            choice = ground.choice(_draw(ground.graphs.y, self.class_sizes(task), source), self.rounds)
+            found[frozenset(choice.places.tolist())] = choice
             step()
         return sorted(found.values(), key=lambda choice: choice.errors[-1])
 

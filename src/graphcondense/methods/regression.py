@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -16,32 +16,47 @@ class View:
     """One kernel, and what is asked of regressions with it.
 
     A regression from the graphs S says ``K[:, S] a`` with ``(K[S, S] + penalty I) a = target[S]``; its error is the
-    weighted square of what it says minus ``target``, over all graphs, as a share of the target's own.
+    weighted square of what it says minus ``aim``, over all graphs, as a share of the aim's own.
 
     Args:
         kernel: ``G x G``, float64.
-        target: ``G x C``.
+        target: labels of the graphs, ``G x C``.
         weights: of the graphs in the error, ``G``.
         penalty: on the diagonal of the system.
+        aim: what should be said of all graphs, ``G x C``.
+        products: ``K W K``, ``G x G``: with it, no error needs more than the rows of the chosen graphs.
     """
 
     kernel: Tensor
     target: Tensor
     weights: Tensor
     penalty: float
-    products: Tensor = field(init=False)
-    """``K W K``, ``G x G``: with it, no error needs more than the rows of the chosen graphs."""
+    aim: Tensor
+    products: Tensor
     aimed: Tensor = field(init=False)
-    """``K W target``, ``G x C``."""
+    """``K W aim``, ``G x C``."""
     scale: Tensor = field(init=False)
     """The error of saying nothing."""
 
     def __post_init__(self) -> None:
-        weighted = self.kernel * self.weights
-        object.__setattr__(self, "products", weighted @ self.kernel)
-        object.__setattr__(self, "aimed", weighted @ self.target)
-        scale = (self.weights @ self.target.square()).sum().clamp(min=torch.finfo(torch.float64).tiny)
+        weighted = self.weights.unsqueeze(1) * self.aim
+        object.__setattr__(self, "aimed", self.kernel @ weighted)
+        scale = (weighted * self.aim).sum().clamp(min=torch.finfo(torch.float64).tiny)
         object.__setattr__(self, "scale", scale)
+
+    @staticmethod
+    def of(kernel: Tensor, target: Tensor, weights: Tensor, penalty: float, aim: Tensor | None = None) -> View:
+        """A view; by default its aim is the graphs' labels."""
+        return View(kernel, target, weights, penalty, target if aim is None else aim, (kernel * weights) @ kernel)
+
+    def towards(self, aim: Tensor) -> View:
+        """The same view with another aim."""
+        return replace(self, aim=aim)
+
+    def said(self, chosen: Tensor, labels: Tensor) -> Tensor:
+        """What the regression from ``chosen`` with ``labels``, ``S x C``, says of all graphs."""
+        said: Tensor = self.kernel[:, chosen] @ torch.linalg.solve(self.system(chosen), labels)
+        return said
 
     def system(self, chosen: Tensor) -> Tensor:
         """``K[S, S] + penalty I``."""
@@ -113,7 +128,7 @@ def best_labels(views: Sequence[View], chosen: Tensor, pull: float) -> Tensor:
     """Targets for the chosen graphs with which regressions from them have the least error over all, ``S x C``.
 
     Args:
-        views: kernels of the same graphs, with the same target.
+        views: kernels of the same graphs, with the same target and aim.
         chosen: positions of the graphs.
         pull: how strongly they are drawn towards the graphs' own targets, as a share of what is asked of each.
     """

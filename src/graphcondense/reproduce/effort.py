@@ -21,6 +21,7 @@ class Effort:
         epochs: of a training; ``None`` for the preset's.
         validate_every: epochs from one look at the validation graphs to the next.
         methods: the only ones of an experiment's methods that are run; ``None`` for all.
+        sizes: graphs per class instead of the experiment's; ``None`` for those.
     """
 
     condense_seeds: int = 5
@@ -29,11 +30,14 @@ class Effort:
     epochs: int | None = None
     validate_every: int = 1
     methods: tuple[str, ...] | None = None
+    sizes: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if value is not None and name != "methods":
+            if value is not None and name not in ("methods", "sizes"):
                 check_count(name, value)
+        for size in self.sizes or ():
+            check_count("graphs_per_class", size)
 
     def only(self, methods: Sequence[str]) -> list[str]:
         """Those of ``methods`` that are run."""
@@ -64,6 +68,8 @@ class Effort:
             words.append(f"validated every {self.validate_every} epochs instead of every one")
         if self.methods is not None:
             words.append(f"only {', '.join(self.methods)}")
+        if self.sizes is not None:
+            words.append(f"only {', '.join(map(str, self.sizes))} graphs per class")
         return words
 
 

@@ -65,6 +65,10 @@ class Bench:
             raise InputError(f"--dataset {dataset} does not fit: this experiment is for datasets of {wanted}")
         return task
 
+    def sizes(self, task: GraphTask) -> list[int]:
+        """Graphs per class that are run: the paper's, unless the effort names others."""
+        return paper_sizes(task.name) if self.effort.sizes is None else list(self.effort.sizes)
+
     def compare(
         self,
         part: str,
@@ -97,6 +101,8 @@ class Experiment(ABC):
     kind: ClassVar[type[GraphTask] | type[NodeTask]] = GraphTask
     methods: ClassVar[tuple[str, ...]] = ()
     """Those that an effort may leave out; none where all are needed."""
+    sized: ClassVar[bool] = False
+    """Whether an effort may name other graphs per class."""
 
     def run(self, bench: Bench, dataset: str, command: Sequence[str]) -> Result:
         """Run on one dataset and write the result down.
@@ -111,6 +117,8 @@ class Experiment(ABC):
             if not self.methods:
                 raise InputError(f"--methods {method} does not apply: {self.name} needs all of its methods")
             check_choice("method", method, self.methods)
+        if effort.sizes is not None and not self.sized:
+            raise InputError(f"-n {effort.sizes[0]} does not apply: {self.name} has sizes of its own")
         task = bench.load(dataset, self.kind)
         result = {
             "experiment": self.name,

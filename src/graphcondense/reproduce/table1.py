@@ -33,10 +33,11 @@ class Table1(Experiment):
     quick_datasets: ClassVar[tuple[str, ...]] = ("MUTAG", "ogbg-molbace")
     quick: ClassVar[Effort] = Effort(condense_seeds=2, eval_seeds=3, iterations=200, epochs=100)
     methods: ClassVar[tuple[str, ...]] = ("whole", *METHODS)
+    sized: ClassVar[bool] = True
 
     def measure(self, bench: Bench, task: GraphTask) -> dict[str, Any]:
         """All methods and the whole set; without the norm regulariser too, where the paper has it."""
-        sizes = paper_sizes(task.name)
+        sizes = bench.sizes(task)
         rows = bench.compare(f"{self.name}/{task.name}", task, self.methods, sizes)
         if bench.effort.preset(task).condense["norm_weight"]:
             ablated = bench.compare(f"{self.name}/{task.name}-no-norm", task, ["doscond"], sizes, {"norm_weight": 0.0})
@@ -61,6 +62,7 @@ class Splits(Experiment):
     quick_datasets: ClassVar[tuple[str, ...]] = ("MUTAG",)
     quick: ClassVar[Effort] = Effort(condense_seeds=3, eval_seeds=3, iterations=200, epochs=100)
     methods: ClassVar[tuple[str, ...]] = ("whole", *METHODS)
+    sized: ClassVar[bool] = True
 
     def measure(self, bench: Bench, task: GraphTask) -> dict[str, Any]:
         """A split a condensation: what is random in one is random in the other too."""
@@ -68,7 +70,7 @@ class Splits(Experiment):
         for seed in range(bench.effort.condense_seeds):
             part = f"{self.name}/{task.name}/split-{seed}"
             made = resplit(task, seed)
-            rows += bench.compare(part, made, self.methods, paper_sizes(task.name), condense_seeds=1)
+            rows += bench.compare(part, made, self.methods, bench.sizes(task), condense_seeds=1)
         return {"rows": _pooled(rows), "splits": bench.effort.condense_seeds}
 
     def panels(self, results: Sequence[Result]) -> list[Panel]:

@@ -31,6 +31,18 @@ def graph_losses(outputs: Tensor, y: Tensor) -> Tensor:
     return -log_probability.gather(-1, target).squeeze(-1)
 
 
+def probabilities(outputs: Tensor) -> Tensor:
+    """Class probabilities, ``... x C``, of outputs ``... x O``; one output is the logit of the second of two classes.
+
+    >>> probabilities(torch.zeros(1, 1)).tolist()
+    [[0.5, 0.5]]
+    """
+    if outputs.shape[-1] == 1:
+        second = torch.sigmoid(outputs)
+        return torch.cat([1 - second, second], dim=-1)
+    return torch.softmax(outputs, dim=-1)
+
+
 def residuals(outputs: Tensor, y: Tensor) -> Tensor:
     """Slope of each graph's loss in its outputs, ``... x G x O``: what the network says minus what is true.
 
