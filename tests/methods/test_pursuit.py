@@ -27,6 +27,7 @@ METHOD = Pursuit(
     starts=4,
     finalists=3,
     steps=2,
+    trained=2,
     teacher_hidden=16,
 )
 
@@ -128,14 +129,16 @@ def test_graphs_with_their_own_labels_are_chosen_for_those() -> None:
     assert made.graphs.y.tolist() == [0, 0, 1, 1] and not made.graphs.y.is_floating_point()
 
 
-def test_a_trial_trains_as_the_judge_does_and_scores_on_training_graphs() -> None:
+def test_a_trial_trains_as_the_judge_does_and_scores_on_training_and_validation_graphs() -> None:
     ground = METHOD.ground(TASK)
     trial = METHOD.trial(TASK, ground, METHOD.choices(TASK, ground)[0], "learned")
     network = Network(METHOD.network, TASK.num_features, TASK.num_outputs)
     graphs = trial.choice.with_labels("learned")
     networks = train(network, graphs, TASK.val, [10**6, 10**6 + 1], METHOD.recipe, TASK.metric)
     right = networks.outputs(TASK.train).argmax(2) == TASK.train.y
-    assert trial.score == pytest.approx(float(right.float().mean()))
+    parts = torch.tensor([len(TASK.train), len(TASK.val)]).sqrt()
+    scores = torch.tensor([float(right.float().mean()), float(networks.val_scores.mean())])
+    assert trial.score == pytest.approx(float((parts * scores).sum() / parts.sum()))
     said = networks.outputs(ground.graphs).softmax(2).mean(0) - 0.5
     torch.testing.assert_close(trial.said.float(), said)
 
@@ -193,14 +196,15 @@ def test_classes_may_be_unequal() -> None:
     assert made.graphs.num_graphs == 6
 
 
-@pytest.mark.parametrize(("graphs", "starts"), [(1, 32), (10, 6), (50, 2)])
-def test_fewer_starts_where_each_is_larger(graphs: int, starts: int) -> None:
+@pytest.mark.parametrize(("graphs", "starts", "trained"), [(1, 32, 5), (10, 6, 3), (50, 2, 2)])
+def test_fewer_starts_and_networks_where_each_is_larger(graphs: int, starts: int, trained: int) -> None:
     class Sized(Pursuit):
         def class_sizes(self, task: object) -> list[int]:
             return [self.graphs_per_class] * 2
 
     assert Sized(graphs_per_class=graphs).num_starts(TASK) == starts
-    assert METHOD.num_starts(TASK) == 4
+    assert Sized(graphs_per_class=graphs).num_trained(TASK) == trained
+    assert METHOD.num_starts(TASK) == 4 and METHOD.num_trained(TASK) == 2
 
 
 @pytest.mark.parametrize(

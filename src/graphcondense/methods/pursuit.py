@@ -28,6 +28,7 @@ LABELS = ("best", "learned", "teacher", "own")
 TRIED = ("learned", "teacher")
 Step = Callable[[], None]
 _GRAPHS_STARTED, _FEWEST_STARTS, _MOST_STARTS = 128, 2, 32
+_GRAPHS_TRAINED, _FEWEST_TRAINED, _MOST_TRAINED = 60, 2, 5
 _UNLIKE_A_JUDGE = 10**6  # networks of trials start from other weights than those that users and the judge train
 _LOOKS = 20  # at the validation graphs, in a trial
 _SETS, _STEPS = 3, 60  # random choices, and steps of training on each, that show Adam's scales
@@ -62,7 +63,7 @@ class Trial:
     Args:
         choice: the graphs.
         kind: of their labels.
-        score: of the networks on training graphs.
+        score: of the networks on training and validation graphs.
         said: what they say on average of the graphs that are chosen from, probabilities minus an even share, ``G x C``.
     """
 
@@ -132,8 +133,9 @@ class Pursuit(Soft):
     learned: those with the least error, drawn towards the teacher's.
 
     Kernel regression is not training, so the ends of several starts are tried: networks are trained on each as the
-    judge does, validation graphs choose the epoch, and scored on training graphs. From the best, a few steps are taken
-    that set right what the networks said wrongly, and each is tried. Test graphs are not looked at.
+    judge does, validation graphs choose the epoch, and scored on training and validation graphs, weighted by the roots
+    of their numbers: training graphs are many, but graphs that are held out may be of other kinds. From the best, a few
+    steps are taken that set right what the networks said wrongly, and each is tried. Test graphs are not looked at.
 
     Args:
         labels: ``"learned"``; ``"teacher"`` for the teacher's probabilities; ``"own"`` for the graphs' own classes;
@@ -141,7 +143,7 @@ class Pursuit(Soft):
         recipe: how the networks of trials are trained.
         finalists: ends that are tried, those with the least error; 1 (and one kind of labels, no steps) for no trials.
         steps: taken from the best of them, each of which is tried.
-        trained: networks that are trained in a trial.
+        trained: networks that are trained in a trial; ``None`` for as many as make 60 graphs, but 2 to 5.
         scored: training graphs that they are scored on, at most.
         kernels: untrained networks whose tangent kernels are averaged over.
         kernel_hidden: their width.
@@ -164,7 +166,7 @@ class Pursuit(Soft):
     recipe: Recipe = Recipe()
     finalists: int = 2
     steps: int = 10
-    trained: int = 2
+    trained: int | None = None
     scored: int = 4000
     kernels: int = 4
     kernel_hidden: int = 64
@@ -179,11 +181,12 @@ class Pursuit(Soft):
         check_choice("labels", self.labels, LABELS)
         if not isinstance(self.recipe, Recipe):
             raise InputError(f"recipe={self.recipe!r} must be a Recipe, e.g. Recipe(epochs=100)")
-        for argument in ("finalists", "trained", "scored", "kernels", "kernel_hidden", "pool", "rounds"):
+        for argument in ("finalists", "scored", "kernels", "kernel_hidden", "pool", "rounds"):
             check_count(argument, getattr(self, argument))
         check_count("steps", self.steps, minimum=0)
-        if self.starts is not None:
-            check_count("starts", self.starts)
+        for argument in ("starts", "trained"):
+            if getattr(self, argument) is not None:
+                check_count(argument, getattr(self, argument))
         for argument in ("penalty", "pull"):
             check_at_least(argument, getattr(self, argument), 0)
 
@@ -196,6 +199,12 @@ class Pursuit(Soft):
         if self.starts is not None:
             return self.starts
         return min(_MOST_STARTS, max(_FEWEST_STARTS, _GRAPHS_STARTED // sum(self.class_sizes(task))))
+
+    def num_trained(self, task: GraphTask) -> int:
+        """Networks that are trained in a trial: what they learn from a few graphs differs more than from many."""
+        if self.trained is not None:
+            return self.trained
+        return min(_MOST_TRAINED, max(_FEWEST_TRAINED, _GRAPHS_TRAINED // sum(self.class_sizes(task))))
 
     def condense(
         self, task: GraphTask, callbacks: Sequence[Callback] = (), store: Store | None = None
@@ -238,14 +247,16 @@ class Pursuit(Soft):
             return best.choice.with_labels(best.kind), best.history, facts
 
     def trial(self, task: GraphTask, ground: Ground, choice: Choice, kind: str, step: Step = lambda: None) -> Trial:
-        """Networks trained on a choice as the judge does, and how they do on training graphs."""
+        """Networks trained on a choice as the judge does, and how they do."""
         judge = Network(self.network, task.num_features, task.num_outputs)
         recipe = replace(self.recipe, validate_every=max(self.recipe.validate_every, self.recipe.epochs // _LOOKS, 1))
-        seeds = range(_UNLIKE_A_JUDGE, _UNLIKE_A_JUDGE + self.trained)
+        seeds = range(_UNLIKE_A_JUDGE, _UNLIKE_A_JUDGE + self.num_trained(task))
         networks = train(judge, choice.with_labels(kind), task.val, seeds, recipe, task.metric)
         order = torch.randperm(len(task.train), generator=generator(self.seed, "scored graphs"))
         scored = task.train.subset(order[: self.scored].sort().values)
         score = float(METRICS[task.metric](networks.outputs(scored), scored.y).mean())
+        parts = torch.tensor([len(scored), len(task.val)]).double().sqrt()
+        score = float(parts @ torch.tensor([score, float(networks.val_scores.mean())]).double() / parts.sum())
         said = probabilities(networks.outputs(ground.graphs).double()).mean(0) - 1 / task.num_classes
         step()
         return Trial(choice, kind, score, said)
