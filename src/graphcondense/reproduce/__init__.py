@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from graphcondense.reproduce.beyond import Beyond
+from graphcondense.reproduce.beyond import Beyond, BeyondSplits
 from graphcondense.reproduce.effort import FULL, Effort
 from graphcondense.reproduce.experiment import Bench, Experiment, Result, paper
 from graphcondense.reproduce.figures import BiLevel, Embeddings, Size, Sparsity, Terms
@@ -17,6 +17,7 @@ EXPERIMENTS: MappingProxyType[str, Experiment] = MappingProxyType(
             Table1(),
             Beyond(),
             Splits(),
+            BeyondSplits(),
             Table2(),
             Table3(),
             Size(),
