@@ -9,7 +9,7 @@ from torch_geometric.nn import GCNConv, global_mean_pool
 from graphcondense.datasets import graph_task
 from graphcondense.errors import InputError
 from graphcondense.evaluation import Protocol, Scores, evaluate, pooled
-from graphcondense.methods import RandomSelection
+from graphcondense.methods import RandomSelection, RandomSoft
 from graphcondense.models import KINDS, NetworkConfig
 from graphcondense.training import Recipe
 from tests.made_up import random_graph, toy_task
@@ -159,3 +159,16 @@ def test_the_judge_on_mutag_finds_the_papers_whole_dataset_score(needs_data) -> 
     task = load("MUTAG", data_root=needs_data("MUTAG"))
     scores = evaluate(Whole().condense(task), task, seeds=3, protocol=Protocol(recipe=Recipe(epochs=150)))
     assert scores.mean > 0.75
+
+
+def test_soft_labels_in_a_plain_list_are_those_of_the_condensed_set() -> None:
+    task = toy_task()
+    condensed = RandomSoft(graphs_per_class=2, teacher_hidden=16).condense(task)
+    protocol = Protocol(NetworkConfig(hidden=8, layers=2), Recipe(epochs=3))
+    listed = condensed.to_pyg()
+    assert listed[0].y.shape == (1, 2)
+    assert evaluate(listed, task, seeds=2, protocol=protocol) == evaluate(condensed, task, seeds=2, protocol=protocol)
+    assert listed[0].y.shape == (1, 2)  # the user's graphs are not changed
+    listed[1].y = torch.tensor([[0.9, 0.9]])
+    with pytest.raises(InputError, match=r"graphs\[1\].y=\[0.9, 0.9\] must be one class, or a probability for each"):
+        evaluate(listed, task, seeds=1, protocol=protocol)

@@ -57,6 +57,7 @@ def test_summary_by_hand() -> None:
         "nodes": 4,
         "edges": 2,
         "features": 2,
+        "labels": "classes",
         "directed": False,
         "density": 0.4,  # 4 entries of 9 + 1
     }

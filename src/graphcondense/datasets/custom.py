@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from graphcondense.datasets.assembly import clean, make_task
 from graphcondense.datasets.checks import GraphSequence, check_graphs
@@ -14,6 +17,8 @@ from graphcondense.errors import InputError, check_choice, check_count
 from graphcondense.graphs import GraphStore, pointers
 from graphcondense.metrics import METRICS
 from graphcondense.tasks import GraphTask
+
+_ROUNDING = 1e-3  # of probabilities that add up to one
 
 
 def graph_task(
@@ -67,8 +72,15 @@ def graphs_for(task: GraphTask, graphs: GraphSequence) -> GraphStore:
 
     Args:
         task: whose classes the graphs are of.
-        graphs: PyG graphs with labels 0 to ``num_classes - 1``, or with the labels that the dataset came with.
+        graphs: PyG graphs with labels 0 to ``num_classes - 1``, with the labels that the dataset came with, or with
+            soft labels, a probability a class each.
     """
+    soft = _soft_labels(graphs, task.num_classes)
+    if soft is not None:
+        hard: list[Any] = [copy.copy(graphs[place]) for place in range(len(graphs))]
+        for graph, label in zip(hard, soft.argmax(1).tolist(), strict=True):
+            graph.y = label
+        return replace(clean(check_graphs({"graphs": hard}).loose).store, y=soft)
     loose = check_graphs({"graphs": graphs}).loose
     values = {int(value) for value in loose.y.unique()}
     numbers = {name: number for number, name in enumerate(task.class_names)}
@@ -88,3 +100,21 @@ def graphs_for(task: GraphTask, graphs: GraphSequence) -> GraphStore:
             )
         loose = replace(loose, y=torch.tensor([numbers[str(int(value))] for value in loose.y]))
     return replace(clean(loose).store, y=loose.y.long())
+
+
+def _soft_labels(graphs: GraphSequence, classes: int) -> Tensor | None:
+    """Probabilities, ``G x C``, if every graph has one for each of several classes."""
+    if not (hasattr(graphs, "__len__") and hasattr(graphs, "__getitem__")):
+        return None
+    labels = [getattr(graphs[place], "y", None) for place in range(len(graphs))]
+    rows = [label.reshape(-1) for label in labels if isinstance(label, Tensor) and label.numel() == classes > 1]
+    if not rows or len(rows) < len(labels):
+        return None
+    soft = torch.stack(rows).float()
+    for place, row in enumerate(soft):
+        if not bool((row >= 0).all()) or abs(float(row.sum()) - 1) > _ROUNDING:
+            raise InputError(
+                f"graphs[{place}].y={[round(value, 4) for value in row.tolist()]} must be one class, or a probability "
+                f"for each of the {classes} classes that add up to one"
+            )
+    return soft

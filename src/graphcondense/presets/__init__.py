@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any
 
@@ -84,7 +85,9 @@ class Preset:
         if given <= set().union(*having.values()):
             owners = "; ".join(f"{name}: {', '.join(sorted(given & having[name]))}" for name in self.usual)
             raise InputError(f"no method has all settings that were given ({owners}): name one with --method")
-        return self.usual[-1]  # which has not heard of them either, and says so
+        foreign = sorted(given - set().union(*having.values()))
+        alike = [name for name in fit if get_close_matches(foreign[0], having[name])]
+        return [*alike, *fit][0]  # which has not heard of it either, and says what it may have been
 
     def method(self, name: str, **settings: Any) -> Condenser:
         """A method with this preset's settings, as far as it has them; ``settings`` come on top and must fit.

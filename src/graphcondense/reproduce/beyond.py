@@ -134,7 +134,7 @@ def _networks(results: Sequence[Result]) -> Sheet:
             )
     note = (
         "Test scores of networks trained on pursuit's graphs, which were chosen with the judge's. judge: as above; "
-        f"others: {_TRANSFERRED} of the condensations, at most {_TRAININGS} trainings each."
+        f"others: at most {_TRANSFERRED} of the condensations and {_TRAININGS} trainings each."
     )
     return Sheet("Other networks on the same graphs", ["dataset", "n", "judge", *names], cells, [note])
 

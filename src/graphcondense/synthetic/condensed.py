@@ -215,6 +215,7 @@ def summary(condensed: CondensedDataset | CondensedGraph) -> dict[str, Any]:
     return {
         "graphs": len(condensed),
         "graphs_per_class": torch.bincount(condensed.labels, minlength=condensed.num_classes).tolist(),
+        "labels": "soft: counted by the likeliest class" if graphs.y.is_floating_point() else "classes",
         "nodes": int(graphs.num_nodes.sum()),
         "edges": int(graphs.num_edges.sum()),
         "features": graphs.num_features,

@@ -169,7 +169,8 @@ def _lead(condensed: CondensedDataset | CondensedGraph) -> str:
         made = f"One graph of {facts['nodes']} nodes stands for one of {info.get('original_nodes', 0):,}"
     else:
         made = f"{facts['graphs']} small graphs stand for {info.get('train_graphs', 0):,} training graphs"
-    how = f"learned by {info.get('method', '?')}" if info.get("iterations") else f"chosen by {info.get('method', '?')}"
+    learned = info.get("iterations") and "trials" not in info
+    how = f"{'learned' if learned else 'chosen'} by {info.get('method', '?')}"
     return f"{made}, {how} with the preset {info.get('preset', '?')}."
 
 
@@ -290,7 +291,7 @@ def _gallery_text(shaded: bool, real: bool) -> str:
         if real
         else ""
     )
-    return f"Edges are as they were learned. {how}{beside} Click a picture to enlarge it."
+    return f"Edges are those of the file. {how}{beside} Click a picture to enlarge it."
 
 
 def _findings(
