@@ -51,6 +51,11 @@ class Choice:
     labels: dict[str, Tensor]
     errors: list[float]
 
+    @property
+    def history(self) -> list[dict[str, float]]:
+        """What each round of exchanges measured."""
+        return [{"loss": error} for error in self.errors]
+
     def with_labels(self, kind: str) -> GraphStore:
         """The graphs with a kind of labels."""
         return replace(self.chosen, y=self.labels[kind])
@@ -71,11 +76,6 @@ class Trial:
     kind: str
     score: float
     said: Tensor
-
-    @property
-    def history(self) -> list[dict[str, float]]:
-        """What each round of exchanges measured."""
-        return [{"loss": error} for error in self.choice.errors]
 
 
 class Ground:
@@ -233,7 +233,7 @@ class Pursuit(Soft):
             ]
             if len(entrants) == 1 and self.steps == 0:
                 choice, kind = entrants[0]
-                return choice.with_labels(kind), [{"loss": error} for error in choice.errors], {}
+                return choice.with_labels(kind), choice.history, {}
             trials = [self.trial(task, ground, choice, kind, step) for choice, kind in entrants]
             latest = best = max(trials, key=lambda trial: trial.score)  # the first of equals
             gap = ground.gap(latest)
@@ -244,7 +244,7 @@ class Pursuit(Soft):
                 gap = (gap + ground.gap(latest)) / 2
             shown = [[one.kind, round(one.choice.errors[-1], 6), round(one.score, 6)] for one in trials]
             facts = {"winner": trials.index(best), "labels, error, score": shown}
-            return best.choice.with_labels(best.kind), best.history, facts
+            return best.choice.with_labels(best.kind), best.choice.history, facts
 
     def trial(self, task: GraphTask, ground: Ground, choice: Choice, kind: str, step: Step = lambda: None) -> Trial:
         """Networks trained on a choice as the judge does, and how they do."""
