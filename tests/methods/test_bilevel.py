@@ -110,7 +110,7 @@ def test_graphs_are_made_only_when_they_are_trained_on() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("norm", ["none", "instance", "batch"])
+@pytest.mark.parametrize("norm", ["none", "instance", "batch", "nodes"])
 @pytest.mark.parametrize("groups", [1, 2])
 def test_gradients_of_synthetic_graphs_are_those_of_autograd(kind: str, norm: str, groups: int) -> None:
     network = Network(NetworkConfig(kind, hidden=8, layers=2, norm=norm), 4, 2)

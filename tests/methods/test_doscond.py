@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -207,3 +209,19 @@ def test_quality_on_digits_beats_random_selection() -> None:
     chosen = evaluate(RandomSelection(graphs_per_class=5).condense(task), task, seeds=3, protocol=protocol)
     assert learned.mean > chosen.mean
     assert learned.mean > 0.5
+
+
+def test_quality_on_superpixels_with_the_papers_settings(needs_data: Callable[[str], Path]) -> None:
+    """A floor: one graph a class learned in few short iterations beats the ten real graphs that it started from."""
+    from graphcondense.datasets import load
+
+    task = load("CIFAR10", data_root=needs_data("CIFAR10"))
+    method = preset("paper", task).method("doscond", graphs_per_class=1, iterations=30, real_batch=32)
+    assert isinstance(method, DosCond)
+    few = replace(task, split=replace(task.split, test=task.split.val[:1024], val=task.split.val[1024:2048]))
+    protocol = replace(preset("paper", task).protocol, recipe=Recipe(epochs=60, rate=0.003, validate_every=20))
+    start, learned = (
+        evaluate(graphs, few, seeds=2, protocol=protocol).mean
+        for graphs in (task.train.subset(method.start(task)), method.condense(task))
+    )
+    assert learned > start + 0.01

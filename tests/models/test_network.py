@@ -111,6 +111,17 @@ def test_instance_norm_is_pygs() -> None:
     torch.testing.assert_close((h - mean) / torch.sqrt(var + 1e-5), InstanceNorm(5)(h, store.graph_of_node))
 
 
+def test_norm_over_nodes_is_pygs_instance_norm_that_is_not_told_whose_nodes_they_are() -> None:
+    store = random_store(8, seed=4)
+    network = Network(NetworkConfig("mlp", hidden=8, layers=1, norm="nodes"), 3, 2)
+    weights, batch = weights_of(network), network.prepare(store).batch()
+    rows = store.x @ weights["conv1.weight"][0] + weights["conv1.bias"][0]
+    expected = global_mean_pool(torch.relu(InstanceNorm(8)(rows)), store.graph_of_node)
+    for training in (True, False):
+        torch.testing.assert_close(network.embed(weights, batch, {}, training)[0], expected)
+    assert network.fresh_statistics(1) == {} and "norm1.scale" not in weights
+
+
 def test_batch_norm_is_torchs_in_training_and_after_it() -> None:
     store = random_store(30, seed=4)
     network = Network(NetworkConfig("mlp", hidden=8, layers=1, norm="batch"), 3, 2)

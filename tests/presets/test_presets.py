@@ -29,7 +29,7 @@ PAPER = {
     "ogbg-molbace": (34, 0.01, "joint", "mean", "none", 500, 128, 0, None),
     "ogbg-molbbbp": (24, 2, "class", "mean", "none", 500, 128, 0, None),
     "ogbg-molhiv": (26, 0.01, "class", "sum", "none", 100, 128, 1 / math.sqrt(2), 100),
-    "CIFAR10": (118, 0.01, "joint", "mean", "instance", 500, 512, 0, None),
+    "CIFAR10": (118, 0.01, "joint", "mean", "nodes", 500, 512, 0, None),
 }
 
 

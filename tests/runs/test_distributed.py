@@ -188,8 +188,9 @@ def test_what_cannot_be_spread_is_refused() -> None:
     part = own_part(TASK, Two())
     with pytest.raises(InputError, match="method 'random' cannot be spread over several processes: run it without"):
         RandomSelection(graphs_per_class=1).condense(part)
-    with pytest.raises(InputError, match=r"norm='batch' looks at all graphs of a batch at once"):
-        Condensation(DosCond(**(ALL | {"network": replace(NETWORK, norm="batch")})), part)
+    for norm in ("batch", "nodes"):
+        with pytest.raises(InputError, match=rf"norm='{norm}' looks at all graphs of a batch at once"):
+            Condensation(DosCond(**(ALL | {"network": replace(NETWORK, norm=norm)})), part)
     with pytest.raises(InputError, match=r"class 0 has \d+ training graphs with at most 4 nodes .* raise the nodes"):
         DosCond(**(ALL | {"nodes": 4, "graphs_per_class": 20})).check(part)
 

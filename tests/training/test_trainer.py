@@ -20,7 +20,7 @@ TASK = toy_task()
 NETWORK = Network(NetworkConfig(hidden=8, layers=2), 4, 2)
 
 
-@pytest.mark.parametrize("norm", ["none", "batch"])
+@pytest.mark.parametrize("norm", ["none", "batch", "nodes"])
 @pytest.mark.parametrize("batch_size", [16, 500])
 def test_together_is_one_by_one(batch_size: int, norm: str) -> None:
     network = Network(NetworkConfig(hidden=8, layers=2, norm=norm), 4, 2)
@@ -131,7 +131,7 @@ def test_soft_labels_train_like_hard_ones_when_they_are_certain() -> None:
     torch.testing.assert_close(one.weights["head.weight"], two.weights["head.weight"])
 
 
-@pytest.mark.parametrize("norm", ["none", "batch"])
+@pytest.mark.parametrize("norm", ["none", "batch", "nodes"])
 @pytest.mark.parametrize("pooling", ["mean", "sum"])
 def test_the_last_layer_makes_outputs_of_embeddings(norm: str, pooling: str) -> None:
     network = Network(NetworkConfig(hidden=8, layers=2, norm=norm, pooling=pooling), 4, 2)
@@ -148,6 +148,18 @@ def test_embeddings_do_not_depend_on_how_they_are_cut(monkeypatch: pytest.Monkey
     monkeypatch.setattr(trainer, "_MOST_NODES", 50)
     assert len(prediction_batches(NETWORK, TASK.train)) > 5
     torch.testing.assert_close(trained.embeddings(TASK.train), whole)
+
+
+def test_graphs_that_see_each_other_are_scored_in_batches_of_a_fixed_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = Network(NetworkConfig(hidden=8, layers=2, norm="nodes"), 4, 2)
+    trained = train(network, TASK.train, TASK.val, [0, 1], Recipe(epochs=2), "accuracy")
+    whole = trained.outputs(TASK.train)
+    monkeypatch.setattr(trainer, "_SCORED_TOGETHER", 9)
+    parts = torch.arange(len(TASK.train)).split(9)
+    monkeypatch.setattr(trainer, "_MOST_NODES", 50)  # batches that are cut for speed's sake are not what counts here
+    apart = torch.cat([trained.outputs(TASK.train.subset(part)) for part in parts], dim=1)
+    torch.testing.assert_close(trained.outputs(TASK.train), apart)
+    assert not torch.allclose(apart, whole)
 
 
 def test_looking_every_epoch_is_the_default() -> None:

@@ -39,9 +39,10 @@ class RealSide:
         batch = None if settings.real_batch == "all" else int(settings.real_batch)
         self.sampler = ClassSampler(task.train.y, task.num_classes, batch, task.part)
         self.source = generator(settings.seed, "real batch")
-        if task.part is not None and network.config.norm == "batch":
+        if task.part is not None and network.together:
             raise InputError(
-                "norm='batch' looks at all graphs of a batch at once: condense in one process, or use 'none'"
+                f"norm={network.config.norm!r} looks at all graphs of a batch at once: condense in one process, or use "
+                "'none'"
             )
         self.real = network.prepare(task.train, by_label=not self.joint)
         groups = 1 if self.joint else task.num_classes

@@ -16,7 +16,8 @@ from graphcondense.real import RealGraphs
 from graphcondense.seeding import generator
 
 POOLINGS = ("mean", "sum")
-NORMS = ("none", "instance", "batch")
+NORMS = ("none", "instance", "batch", "nodes")
+_TOGETHER = ("batch", "nodes")
 _EPSILON = 1e-5
 _MOMENTUM = 0.1
 
@@ -30,7 +31,10 @@ class NetworkConfig:
         hidden: units of each hidden layer.
         layers: message-passing layers (for ``"sgc"``: propagation steps).
         pooling: how node rows become a graph row, ``"mean"`` or ``"sum"``.
-        norm: after each layer: ``"none"``, ``"instance"`` (over a graph's nodes, no weights) or ``"batch"``.
+        norm: after each layer: ``"none"``, ``"instance"`` (over a graph's nodes, no weights), ``"batch"``, or
+            ``"nodes"`` (over all nodes of a batch, no weights, no averages kept: what PyG's instance norm does where it
+            is not told which node is of which graph). With the last, what is said of a graph depends on those that are
+            scored beside it.
     """
 
     kind: str = "gcn"
@@ -72,6 +76,11 @@ class Network:
         self._slots |= linear_slots("head", width, outputs)
 
     @property
+    def together(self) -> bool:
+        """Whether the graphs of a batch see each other, so that it must not be taken apart."""
+        return self.config.norm in _TOGETHER
+
+    @property
     def propagation(self) -> str:
         """The kind of propagation that batches must be prepared for."""
         return self.kind.propagation
@@ -90,7 +99,7 @@ class Network:
             self.propagation,
             self.config.layers,
             compressed=compress and norm == "none",
-            together=norm == "batch",
+            together=self.together,
             by_label=by_label,
         )
 
@@ -179,9 +188,10 @@ class Network:
     ) -> Tensor:
         if self.config.norm == "none":
             return h
-        if self.config.norm == "instance":
-            mean, var = batch.graph_moments(h, self.kind.level(layer))
-            return (h - mean) / torch.sqrt(var + _EPSILON)
+        if self.config.norm in ("instance", "nodes"):
+            moments = batch.graph_moments if self.config.norm == "instance" else batch.batch_moments
+            mean, var = moments(h, self.kind.level(layer))
+            return (h - mean) * torch.rsqrt(var + _EPSILON)
         if training or not statistics:
             mean, var = batch.batch_moments(h, self.kind.level(layer))
             if statistics:
