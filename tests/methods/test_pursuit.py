@@ -10,10 +10,10 @@ import graphcondense as gc
 from graphcondense.errors import InputError
 from graphcondense.graphs import GraphStore
 from graphcondense.methods import Pursuit, RandomSoft
-from graphcondense.methods.pursuit import Choice, Ground, Trial
-from graphcondense.models import Network, NetworkConfig
-from graphcondense.tasks import GraphTask
-from graphcondense.training import Recipe, train
+from graphcondense.methods.pursuit import Ground, Trial
+from graphcondense.methods.trials import Examiner, Said
+from graphcondense.models import NetworkConfig
+from graphcondense.training import Recipe
 from tests.made_up import toy_task
 
 TASK = toy_task()
@@ -27,6 +27,7 @@ METHOD = Pursuit(
     starts=4,
     finalists=3,
     steps=2,
+    all_round=1,
     trained=2,
     teacher_hidden=16,
 )
@@ -70,24 +71,62 @@ def test_without_trials_the_likeliest_choice_is_the_result(labels: str) -> None:
     assert made.history[-1]["loss"] == pytest.approx(method.choices(TASK)[0].errors[-1])
 
 
+LARGE = replace(METHOD, graphs_per_class=7, starts=6, finalists=2)
+"""Of so many graphs that both kinds of labels are tried."""
+
+
+def invent(monkeypatch: pytest.MonkeyPatch, scores: list[float], others: dict[str, list[float]]) -> list[GraphStore]:
+    """Let trials have these scores, one after the other, those of other kinds of network by kind; what was tried."""
+    seen: list[GraphStore] = []
+    given = {"gcn": iter(scores)} | {kind: iter(own) for kind, own in others.items()}
+
+    def examine(examiner: Examiner, graphs: GraphStore, networks: int, kind: str = "gcn") -> Said:
+        assert networks == (2 if kind == "gcn" else 1)
+        seen.append(graphs)
+        return Said(next(given[kind]), torch.full((len(examiner.pool), 2), 0.5).double())
+
+    monkeypatch.setattr(Examiner, "examine", examine)
+    return seen
+
+
 def test_the_best_of_the_tried_is_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Trial] = []
     scores = [0.5, 0.9, 0.7, 0.9, 0.6, 0.95, 0.95]
-
-    def trial(method: Pursuit, task: GraphTask, ground: Ground, choice: Choice, kind: str, step: object) -> Trial:
-        seen.append(Trial(choice, kind, scores[len(seen)], torch.zeros(len(ground.graphs), 2).double()))
-        return seen[-1]
-
-    monkeypatch.setattr(Pursuit, "trial", trial)
-    made = replace(METHOD, finalists=2, starts=6, steps=3).condense(TASK)
-    assert len(seen) == 7 and same(made.graphs, seen[5].choice.with_labels("learned"))  # the first of equals
+    seen = invent(monkeypatch, scores, {})
+    made = replace(LARGE, steps=3).condense(TASK)
+    assert len(seen) == 7 and same(made.graphs, seen[5])  # the first of equals
     assert made.info["trials"]["winner"] == 5
-    tried = made.info["trials"]["labels, error, score"]
+    tried = made.info["trials"]["labels, error, score, other networks"]
     assert [row[0] for row in tried] == ["learned", "teacher"] * 2 + ["learned"] * 3
-    assert [row[2] for row in tried] == scores
-    seen.clear()
-    before = replace(METHOD, finalists=2, starts=6, steps=0).condense(TASK)
-    assert len(seen) == 4 and same(before.graphs, seen[1].choice.with_labels("teacher"))
+    assert [row[2] for row in tried] == scores and all(row[3] is None for row in tried)
+    seen = invent(monkeypatch, scores, {})
+    before = replace(LARGE, steps=0).condense(TASK)
+    assert len(seen) == 4 and same(before.graphs, seen[1])
+
+
+def test_of_the_best_the_one_is_taken_that_teaches_other_networks_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The two kinds of labels of one choice count once, so three are left for the others: the two best of those.
+    seen = invent(monkeypatch, [0.8, 0.81, 0.5, 0.6, 0.9], {"gin": [0.8, 0.79], "sage": [0.7, 0.78]})
+    made = replace(LARGE, steps=1, all_round=2).condense(TASK)
+    trials = made.info["trials"]
+    tried = trials["labels, error, score, other networks"]
+    assert [row[3] for row in tried] == [None, 0.78, None, None, 0.7]
+    assert trials["winner"] == 1 and same(made.graphs, seen[1])
+
+
+def test_other_networks_count_where_they_fall_short() -> None:
+    trial = tried(METHOD.ground(TASK), "learned", torch.zeros(0))
+    assert trial.all_round == 0.5
+    assert replace(trial, others=0.48).all_round == 0.5
+    assert replace(trial, others=0.38).all_round == pytest.approx(0.4)
+
+
+def test_of_few_graphs_less_is_tried() -> None:
+    tiny, large = replace(METHOD, steps=None, all_round=None), replace(LARGE, steps=None, all_round=None)
+    assert tiny.kinds(TASK) == ("learned",) and large.kinds(TASK) == ("learned", "teacher")
+    assert (tiny.num_steps(TASK), large.num_steps(TASK)) == (4, 8)
+    assert (tiny.num_all_round(TASK), large.num_all_round(TASK)) == (2, 3)
+    own = replace(METHOD, labels="own", steps=1, all_round=3)
+    assert (own.kinds(TASK), own.num_steps(TASK), own.num_all_round(TASK)) == (("own",), 1, 3)
 
 
 def tried(ground: Ground, kind: str, said: torch.Tensor) -> Trial:
@@ -129,20 +168,6 @@ def test_graphs_with_their_own_labels_are_chosen_for_those() -> None:
     assert made.graphs.y.tolist() == [0, 0, 1, 1] and not made.graphs.y.is_floating_point()
 
 
-def test_a_trial_trains_as_the_judge_does_and_scores_on_training_and_validation_graphs() -> None:
-    ground = METHOD.ground(TASK)
-    trial = METHOD.trial(TASK, ground, METHOD.choices(TASK, ground)[0], "learned")
-    network = Network(METHOD.network, TASK.num_features, TASK.num_outputs)
-    graphs = trial.choice.with_labels("learned")
-    networks = train(network, graphs, TASK.val, [10**6, 10**6 + 1], METHOD.recipe, TASK.metric)
-    right = networks.outputs(TASK.train).argmax(2) == TASK.train.y
-    parts = torch.tensor([len(TASK.train), len(TASK.val)]).sqrt()
-    scores = torch.tensor([float(right.float().mean()), float(networks.val_scores.mean())])
-    assert trial.score == pytest.approx(float((parts * scores).sum() / parts.sum()))
-    said = networks.outputs(ground.graphs).softmax(2).mean(0) - 0.5
-    torch.testing.assert_close(trial.said.float(), said)
-
-
 class Told(gc.callbacks.Callback):
     """Writes down what it is told."""
 
@@ -162,15 +187,15 @@ class Told(gc.callbacks.Callback):
 def test_callbacks_are_told_of_kernels_starts_and_trials() -> None:
     told = Told()
     METHOD.condense(TASK, [told])
-    assert told.steps[0] == ("start", 2 + 4 + 3 * 2 + 2) and told.steps[-1] == "end"
-    assert told.steps[1:-1] == list(range(1, len(told.steps) - 1)) and len(told.steps) > 2 + 6 + 2
+    assert told.steps[0] == ("start", 2 + 4 + 3 + 2 + 1) and told.steps[-1] == "end"
+    assert told.steps[1:-1] == list(range(1, len(told.steps) - 1)) and len(told.steps) > 2 + 4 + 2
 
 
 def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
     paths = [METHOD.condense(TASK).save(tmp_path / f"{number}.safetensors") for number in range(2)]
     assert paths[0].read_bytes() == paths[1].read_bytes()
     loaded = gc.CondensedDataset.load(paths[0])
-    assert loaded.info["method"] == "pursuit" and loaded.info["trials"]["labels, error, score"]
+    assert loaded.info["method"] == "pursuit" and loaded.info["trials"]["labels, error, score, other networks"]
     assert loaded.num_bytes == paths[0].stat().st_size
 
 
@@ -196,7 +221,7 @@ def test_classes_may_be_unequal() -> None:
     assert made.graphs.num_graphs == 6
 
 
-@pytest.mark.parametrize(("graphs", "starts", "trained"), [(1, 32, 5), (10, 6, 3), (50, 2, 2)])
+@pytest.mark.parametrize(("graphs", "starts", "trained"), [(1, 32, 5), (6, 10, 3), (10, 6, 2), (50, 2, 2)])
 def test_fewer_starts_and_networks_where_each_is_larger(graphs: int, starts: int, trained: int) -> None:
     class Sized(Pursuit):
         def class_sizes(self, task: object) -> list[int]:
@@ -208,7 +233,7 @@ def test_fewer_starts_and_networks_where_each_is_larger(graphs: int, starts: int
 
 
 @pytest.mark.parametrize(
-    "setting", ["finalists", "trained", "scored", "kernels", "kernel_hidden", "pool", "rounds", "starts"]
+    "setting", ["finalists", "trained", "scored", "kernels", "kernel_hidden", "pool", "rounds", "starts", "all_round"]
 )
 def test_settings_are_checked(setting: str) -> None:
     with pytest.raises(InputError, match=f"{setting}=0"):

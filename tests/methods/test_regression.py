@@ -4,7 +4,7 @@ import pytest
 import torch
 from sklearn.kernel_ridge import KernelRidge
 
-from graphcondense.methods.regression import View, best_labels, exchange
+from graphcondense.methods.regression import Fit, View, best_labels, exchange
 
 LABELS = torch.arange(30) % 3
 
@@ -32,14 +32,29 @@ def test_the_error_is_that_of_scikit_learn(chosen: list[int]) -> None:
     assert view.error(torch.tensor(chosen)) == pytest.approx(plain_error(view, torch.tensor(chosen)))
 
 
-@pytest.mark.parametrize("chosen", [[], [4], [0, 7, 20], list(range(11))])
-def test_one_more_graph_gives_the_error_of_the_larger_choice(chosen: list[int]) -> None:
+@pytest.mark.parametrize("chosen", [[4], [0, 7, 20], list(range(11))])
+def test_another_graph_in_a_place_gives_the_error_of_that_choice(chosen: list[int]) -> None:
     view = made_view()
-    candidates = torch.tensor([place for place in range(1, 30, 2) if place not in chosen])
-    errors = view.errors_with_one_more(torch.tensor(chosen, dtype=torch.long), candidates)
-    assert len(errors) == len(candidates)
-    for place, error in zip(candidates.tolist(), errors.tolist(), strict=True):
-        assert error == pytest.approx(plain_error(view, torch.tensor([*chosen, place])))
+    for place in range(len(chosen)):
+        fit, others = Fit(view, torch.tensor(chosen)), [*chosen[:place], *chosen[place + 1 :]]
+        fit.leave_out(place)
+        candidates = torch.tensor([graph for graph in range(0, 30, 2) if graph not in others])
+        errors = fit.errors_with(candidates)
+        assert len(errors) == len(candidates)
+        for graph, error in zip(candidates.tolist(), errors.tolist(), strict=True):
+            assert error == pytest.approx(plain_error(view, torch.tensor([*others, graph])), rel=1e-5)
+
+
+def test_a_fit_that_was_changed_is_one_that_is_made_anew() -> None:
+    view = made_view()
+    fit = Fit(view, torch.tensor([0, 7, 20, 5]))
+    for place, graph in ((2, 3), (0, 4), (3, 5), (2, 20), (1, 29)):  # one comes back to its own place, one later
+        fit.leave_out(place)
+        fit.put_in(place, graph)
+    anew = Fit(view, torch.tensor([4, 29, 20, 5]))
+    for name in ("chosen", "rows", "products", "inverse", "explained", "slopes", "said", "left", "squares", "gaps"):
+        torch.testing.assert_close(getattr(fit, name), getattr(anew, name))
+    torch.testing.assert_close(fit.square, anew.square)
 
 
 def test_exchanges_lower_the_error_until_none_does() -> None:
@@ -109,7 +124,8 @@ def test_the_error_is_of_the_aim_and_the_labels_are_the_target() -> None:
     gap = view.said(chosen, view.target[chosen]) - aim
     expected = float((view.weights @ gap.square()).sum() / (view.weights @ aim.square()).sum())
     assert view.error(chosen) == pytest.approx(expected)
-    errors = view.errors_with_one_more(chosen[:3], chosen[3:])
-    assert float(errors[0]) == pytest.approx(expected)
+    fit = Fit(view, chosen)
+    fit.leave_out(3)
+    assert float(fit.errors_with(chosen[3:])[0]) == pytest.approx(expected)
     whole = View.of(view.kernel, view.target, view.weights, view.penalty, aim)
     assert whole.error(chosen) == pytest.approx(expected)

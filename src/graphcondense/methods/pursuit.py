@@ -17,20 +17,20 @@ from graphcondense.graphs import GraphStore
 from graphcondense.methods.callbacks import Callback, Callbacks
 from graphcondense.methods.regression import View, best_labels, exchange
 from graphcondense.methods.soft import Soft
-from graphcondense.metrics import METRICS
+from graphcondense.methods.trials import Examiner
 from graphcondense.models import Network
 from graphcondense.seeding import generator
 from graphcondense.synthetic import CondensedDataset
 from graphcondense.tasks import GraphTask
-from graphcondense.training import Recipe, Store, adam_scales, probabilities, tangent_kernel, train
+from graphcondense.training import Recipe, Store, adam_scales, tangent_kernel
 
 LABELS = ("best", "learned", "teacher", "own")
 TRIED = ("learned", "teacher")
 Step = Callable[[], None]
 _GRAPHS_STARTED, _FEWEST_STARTS, _MOST_STARTS = 128, 2, 32
-_GRAPHS_TRAINED, _FEWEST_TRAINED, _MOST_TRAINED = 60, 2, 5
-_UNLIKE_A_JUDGE = 10**6  # networks of trials start from other weights than those that users and the judge train
-_LOOKS = 20  # at the validation graphs, in a trial
+_GRAPHS_TRAINED, _FEWEST_TRAINED, _MOST_TRAINED = 40, 2, 5
+_AS_WELL = 0.95  # of the judge's score: what other kinds of network should reach
+_TINY = 12  # graphs: of so few, a trial takes longer than all else, and a handful of trials finds what there is
 _SETS, _STEPS = 3, 60  # random choices, and steps of training on each, that show Adam's scales
 _LEAST = 0.01  # probability of a class in a learned label
 
@@ -68,14 +68,27 @@ class Trial:
     Args:
         choice: the graphs.
         kind: of their labels.
-        score: of the networks on training and validation graphs.
-        said: what they say on average of the graphs that are chosen from, probabilities minus an even share, ``G x C``.
+        score: of the judge's kind of network.
+        said: what those say on average of the graphs that are chosen from: probabilities minus an even share,
+            ``G x C``.
+        others: lowest score of other kinds of network; ``None`` where none were trained.
     """
 
     choice: Choice
     kind: str
     score: float
     said: Tensor
+    others: float | None = None
+
+    @property
+    def graphs(self) -> GraphStore:
+        """The graphs with their labels."""
+        return self.choice.with_labels(self.kind)
+
+    @property
+    def all_round(self) -> float:
+        """The score, as far as other kinds of network come within 5% of it."""
+        return self.score if self.others is None else min(self.score, self.others / _AS_WELL)
 
 
 class Ground:
@@ -112,7 +125,7 @@ class Ground:
     def gap(self, trial: Trial) -> Tensor:
         """What regression from the graphs of a trial says of all graphs, minus what networks said, ``G x C``."""
         classes = self.taught.shape[1]
-        labels = trial.choice.with_labels(trial.kind).y
+        labels = trial.graphs.y
         soft = labels if labels.is_floating_point() else F.one_hot(labels, classes)
         expected = [view.said(trial.choice.places, soft.double() - 1 / classes) for view in self.views]
         return torch.stack(expected).mean(0) - trial.said
@@ -133,17 +146,19 @@ class Pursuit(Soft):
     learned: those with the least error, drawn towards the teacher's.
 
     Kernel regression is not training, so the ends of several starts are tried: networks are trained on each as the
-    judge does, validation graphs choose the epoch, and scored on training and validation graphs, weighted by the roots
-    of their numbers: training graphs are many, but graphs that are held out may be of other kinds. From the best, a few
-    steps are taken that set right what the networks said wrongly, and each is tried. Test graphs are not looked at.
+    judge does, and scored on training and validation graphs (see :class:`Examiner`). From the best, a few steps are
+    taken that set right what the networks said wrongly, and each is tried. On the best of all, networks of two other
+    kinds are trained, so that what is taken teaches them too. Test graphs are not looked at.
 
     Args:
         labels: ``"learned"``; ``"teacher"`` for the teacher's probabilities; ``"own"`` for the graphs' own classes;
-            ``"best"`` tries the first two.
+            ``"best"`` tries the first two (of up to 12 graphs the first alone).
         recipe: how the networks of trials are trained.
         finalists: ends that are tried, those with the least error; 1 (and one kind of labels, no steps) for no trials.
-        steps: taken from the best of them, each of which is tried.
-        trained: networks that are trained in a trial; ``None`` for as many as make 60 graphs, but 2 to 5.
+        steps: taken from the best of them, each of which is tried; ``None`` for 4 of up to 12 graphs and 8 of more.
+        all_round: choices, the best of those tried, that other kinds of network are trained on; 1 for none, ``None``
+            for 2 of up to 12 graphs and 3 of more.
+        trained: networks that are trained in a trial; ``None`` for as many as make 40 graphs, but 2 to 5.
         scored: training graphs that they are scored on, at most.
         kernels: untrained networks whose tangent kernels are averaged over.
         kernel_hidden: their width.
@@ -165,7 +180,8 @@ class Pursuit(Soft):
     labels: str = "best"
     recipe: Recipe = Recipe()
     finalists: int = 2
-    steps: int = 10
+    steps: int | None = None
+    all_round: int | None = None
     trained: int | None = None
     scored: int = 4000
     kernels: int = 4
@@ -183,8 +199,9 @@ class Pursuit(Soft):
             raise InputError(f"recipe={self.recipe!r} must be a Recipe, e.g. Recipe(epochs=100)")
         for argument in ("finalists", "scored", "kernels", "kernel_hidden", "pool", "rounds"):
             check_count(argument, getattr(self, argument))
-        check_count("steps", self.steps, minimum=0)
-        for argument in ("starts", "trained"):
+        if self.steps is not None:
+            check_count("steps", self.steps, minimum=0)
+        for argument in ("starts", "trained", "all_round"):
             if getattr(self, argument) is not None:
                 check_count(argument, getattr(self, argument))
         for argument in ("penalty", "pull"):
@@ -206,6 +223,22 @@ class Pursuit(Soft):
             return self.trained
         return min(_MOST_TRAINED, max(_FEWEST_TRAINED, _GRAPHS_TRAINED // sum(self.class_sizes(task))))
 
+    def is_tiny(self, task: GraphTask) -> bool:
+        """Whether there are so few graphs that less is tried."""
+        return sum(self.class_sizes(task)) <= _TINY
+
+    def num_steps(self, task: GraphTask) -> int:
+        """Steps from the best end."""
+        return self.steps if self.steps is not None else 4 if self.is_tiny(task) else 8
+
+    def num_all_round(self, task: GraphTask) -> int:
+        """Choices that other kinds of network are trained on."""
+        return self.all_round if self.all_round is not None else 2 if self.is_tiny(task) else 3
+
+    def kinds(self, task: GraphTask) -> tuple[str, ...]:
+        """Kinds of labels that are tried."""
+        return (self.labels,) if self.labels != "best" else TRIED[:1] if self.is_tiny(task) else TRIED
+
     def condense(
         self, task: GraphTask, callbacks: Sequence[Callback] = (), store: Store | None = None
     ) -> CondensedDataset:
@@ -224,42 +257,57 @@ class Pursuit(Soft):
         self, task: GraphTask, callbacks: Sequence[Callback]
     ) -> tuple[GraphStore, list[dict[str, float]], dict[str, Any]]:
         """The winner with its history, and how all did; without trials where there is but one."""
-        kinds = TRIED if self.labels == "best" else (self.labels,)
-        ends = self.num_starts(task)
-        with told(callbacks, self.kernels + ends + min(self.finalists, ends) * len(kinds) + self.steps) as step:
+        kinds, steps, ends = self.kinds(task), self.num_steps(task), self.num_starts(task)
+        tried = min(self.finalists, ends) * len(kinds) + steps
+        with told(callbacks, self.kernels + ends + tried + min(self.num_all_round(task), tried)) as step:
             ground = self.ground(task, step)
             entrants = [
                 (choice, kind) for choice in self.choices(task, ground, step)[: self.finalists] for kind in kinds
             ]
-            if len(entrants) == 1 and self.steps == 0:
+            if len(entrants) == 1 and steps == 0:
                 choice, kind = entrants[0]
                 return choice.with_labels(kind), choice.history, {}
-            trials = [self.trial(task, ground, choice, kind, step) for choice, kind in entrants]
-            latest = best = max(trials, key=lambda trial: trial.score)  # the first of equals
+            examiner = Examiner(task, self.network, self.recipe, ground.graphs, self.scored, self.seed)
+            trials = [self.trial(task, examiner, choice, kind, step) for choice, kind in entrants]
+            latest = max(trials, key=lambda trial: trial.score)  # the first of equals
             gap = ground.gap(latest)
-            for _ in range(self.steps):
-                latest = self.trial(task, ground, ground.next_to(latest.choice, gap), kinds[0], step)
+            for _ in range(steps):
+                latest = self.trial(task, examiner, ground.next_to(latest.choice, gap), kinds[0], step)
                 trials.append(latest)
-                best = max(best, latest, key=lambda trial: trial.score)
                 gap = (gap + ground.gap(latest)) / 2
-            shown = [[one.kind, round(one.choice.errors[-1], 6), round(one.score, 6)] for one in trials]
-            facts = {"winner": trials.index(best), "labels, error, score": shown}
-            return best.choice.with_labels(best.kind), best.choice.history, facts
+            trials = self.with_others(task, examiner, trials, step)
+            best = max(trials, key=lambda trial: (trial.others is not None, trial.all_round))
+            shown = [
+                [one.kind, round(one.choice.errors[-1], 6), round(one.score, 6), one.others and round(one.others, 6)]
+                for one in trials
+            ]
+            facts = {"winner": trials.index(best), "labels, error, score, other networks": shown}
+            return best.graphs, best.choice.history, facts
 
-    def trial(self, task: GraphTask, ground: Ground, choice: Choice, kind: str, step: Step = lambda: None) -> Trial:
+    def trial(self, task: GraphTask, examiner: Examiner, choice: Choice, kind: str, step: Step = lambda: None) -> Trial:
         """Networks trained on a choice as the judge does, and how they do."""
-        judge = Network(self.network, task.num_features, task.num_outputs)
-        recipe = replace(self.recipe, validate_every=max(self.recipe.validate_every, self.recipe.epochs // _LOOKS, 1))
-        seeds = range(_UNLIKE_A_JUDGE, _UNLIKE_A_JUDGE + self.num_trained(task))
-        networks = train(judge, choice.with_labels(kind), task.val, seeds, recipe, task.metric)
-        order = torch.randperm(len(task.train), generator=generator(self.seed, "scored graphs"))
-        scored = task.train.subset(order[: self.scored].sort().values)
-        score = float(METRICS[task.metric](networks.outputs(scored), scored.y).mean())
-        parts = torch.tensor([len(scored), len(task.val)]).double().sqrt()
-        score = float(parts @ torch.tensor([score, float(networks.val_scores.mean())]).double() / parts.sum())
-        said = probabilities(networks.outputs(ground.graphs).double()).mean(0) - 1 / task.num_classes
+        found = examiner.examine(choice.with_labels(kind), self.num_trained(task))
         step()
-        return Trial(choice, kind, score, said)
+        return Trial(choice, kind, found.score, found.pool - 1 / task.num_classes)
+
+    def with_others(
+        self, task: GraphTask, examiner: Examiner, trials: Sequence[Trial], step: Step = lambda: None
+    ) -> list[Trial]:
+        """The trials, the best of them with what other kinds of network score, half as many as of the judge's kind.
+
+        Of several trials with the same graphs only the best one counts: labels change little.
+        """
+        likely: dict[frozenset[int], int] = {}
+        for number in sorted(range(len(trials)), key=lambda number: -trials[number].score):
+            likely.setdefault(frozenset(trials[number].choice.places.tolist()), number)
+        found = list(trials)
+        most = self.num_all_round(task)
+        for number in list(likely.values())[: most if most > 1 else 0]:
+            half = (self.num_trained(task) + 1) // 2
+            scores = [examiner.examine(found[number].graphs, half, kind).score for kind in examiner.other_kinds]
+            found[number] = replace(found[number], others=min(scores))
+            step()
+        return found
 
     def ground(self, task: GraphTask, step: Step = lambda: None) -> Ground:
         """The graphs that are chosen from, with kernels.

@@ -68,30 +68,82 @@ class View:
         slopes = torch.linalg.solve(self.system(chosen), self.target[chosen])
         return float(self._error(chosen, slopes) / self.scale)
 
-    def errors_with_one_more(self, chosen: Tensor, candidates: Tensor) -> Tensor:
-        """The error of the regression from ``chosen`` and one more graph, for each of ``candidates``.
-
-        One more graph changes what a regression says by a multiple of that graph's own column, as far as the others
-        do not explain it: the error is a parabola in that multiple.
-        """
-        rows, inverse = self.kernel[chosen][:, candidates], torch.linalg.inv(self.system(chosen))
-        explained, slopes = inverse @ rows, inverse @ self.target[chosen]  # columns by those of the chosen graphs
-        left = self.kernel.diagonal()[candidates] - (explained * rows).sum(0) + self.penalty
-        step = (self.target[candidates] - rows.T @ slopes) / left.unsqueeze(1)
-        products, among = self.products[chosen][:, candidates], self.products[chosen][:, chosen]
-        squares = (
-            self.products.diagonal()[candidates]
-            - 2 * (explained * products).sum(0)
-            + (explained * (among @ explained)).sum(0)
-        )
-        gaps = products.T @ slopes - self.aimed[candidates] - explained.T @ (among @ slopes - self.aimed[chosen])
-        change = 2 * (step * gaps).sum(1) + step.square().sum(1) * squares
-        errors: Tensor = (self._error(chosen, slopes) + change) / self.scale
-        return errors
-
     def _error(self, chosen: Tensor, slopes: Tensor) -> Tensor:
         among = self.products[chosen][:, chosen]
         return (slopes * (among @ slopes - 2 * self.aimed[chosen])).sum() + self.scale
+
+
+class Fit:
+    """The regression of a view from chosen graphs, which can be left out and put in one at a time.
+
+    What all errors with one graph more come from is kept: of each graph's column of the kernel, what the chosen graphs'
+    columns leave unexplained (``K[:, g] - K[:, S] E[:, g]`` with ``E = (K[S, S] + penalty I)^-1 K[S, :]``), by its
+    products with itself and with the gap between what is said and the aim. Leaving a graph out, or putting one in,
+    changes all of these along one direction: a few products of a matrix with a row, instead of a system to be solved.
+
+    Args:
+        view: the kernel and what is asked.
+        chosen: positions of the graphs, ``S``.
+    """
+
+    def __init__(self, view: View, chosen: Tensor) -> None:
+        self.view, self.chosen = view, chosen.clone()
+        self.rows, self.products = view.kernel[chosen], view.products[chosen]  # K[S, :] and (K W K)[S, :]
+        self.inverse = torch.linalg.inv(view.system(chosen))
+        self.explained = self.inverse @ self.rows  # E, S x G
+        self.slopes = self.inverse @ view.target[chosen]  # S x C
+        self.said = self.rows.T @ self.slopes  # G x C
+        self.left = view.kernel.diagonal() - (self.explained * self.rows).sum(0) + view.penalty  # unexplained
+        twice = (self.explained * (2 * self.products - self.products[:, chosen] @ self.explained)).sum(0)
+        self.squares = view.products.diagonal() - twice  # of the unexplained columns
+        in_gap = self.products.T @ self.slopes - view.aimed  # K W gap
+        self.gaps = in_gap - self.explained.T @ in_gap[chosen]  # unexplained columns' products with the gap, G x C
+        self.square = view.error(chosen) * view.scale  # of the gap
+
+    def leave_out(self, place: int) -> None:
+        """Without the graph at ``place``: its row stays, and counts for nothing until one is put there."""
+        weight = float(self.inverse[place, place])
+        column, share = self.inverse[:, place] / weight, self.explained[place].clone()
+        slope = self.slopes[place].clone()
+        products = column @ self.products  # of the column that goes, at its own graph what the others leave of it
+        own = float(column @ products[self.chosen])
+        with_left = products - products[self.chosen] @ self.explained
+        with_gap = column @ (self.products[:, self.chosen] @ self.slopes - self.view.aimed[self.chosen])
+        self.gaps += share.unsqueeze(1) * with_gap - (with_left + share * own).unsqueeze(1) * slope
+        self.squares += share * (2 * with_left + share * own)
+        self.left += share.square() / weight
+        self.square = self.square - 2 * slope @ with_gap + slope @ slope * own
+        self.said.addr_(column @ self.rows, slope, alpha=-1)
+        self.explained.addr_(column, share, alpha=-1)
+        self.slopes.addr_(column, slope, alpha=-1)
+        self.inverse.addr_(column, column, alpha=-weight)
+
+    def errors_with(self, candidates: Tensor) -> Tensor:
+        """The error with one graph more, for each of ``candidates``: a parabola in the multiple of its column."""
+        step = (self.view.target[candidates] - self.said[candidates]) / self.left[candidates].unsqueeze(1)
+        change = 2 * (step * self.gaps[candidates]).sum(1) + step.square().sum(1) * self.squares[candidates]
+        errors: Tensor = (self.square + change) / self.view.scale
+        return errors
+
+    def put_in(self, place: int, graph: int) -> None:
+        """With ``graph`` at ``place``, which was left out."""
+        column, left = self.explained[:, graph].clone(), float(self.left[graph])
+        step = (self.view.target[graph] - self.said[graph]) / left
+        covered = self.view.kernel[graph] - column @ self.rows  # what the others leave of the graph's column
+        products = self.view.products[graph] - column @ self.products
+        with_left = products - products[self.chosen] @ self.explained
+        share, own, in_gap = covered / left, float(self.squares[graph]), self.gaps[graph].clone()
+        self.square = self.square + 2 * step @ in_gap + step @ step * own
+        self.gaps += with_left.unsqueeze(1) * step - share.unsqueeze(1) * (in_gap + step * own)
+        self.squares += share * (share * own - 2 * with_left)
+        self.left -= covered * share
+        self.said.addr_(covered, step)
+        column[place] = -1
+        self.explained.addr_(column, share, alpha=-1)
+        self.slopes.addr_(column, step, alpha=-1)
+        self.inverse.addr_(column, column, alpha=1 / left)
+        self.chosen[place] = graph
+        self.rows[place], self.products[place] = self.view.kernel[graph], self.view.products[graph]
 
 
 def exchange(views: Sequence[View], start: Tensor, labels: Tensor, rounds: int) -> tuple[Tensor, list[float]]:
@@ -109,15 +161,21 @@ def exchange(views: Sequence[View], start: Tensor, labels: Tensor, rounds: int) 
     chosen, errors = start.clone(), []
     for _ in range(rounds):
         moved = False
+        fits = [Fit(view, chosen) for view in views]  # anew in each round: rounding does not add up
         for place in range(len(chosen)):
-            others = torch.cat([chosen[:place], chosen[place + 1 :]])
-            free = labels == labels[chosen[place]]
-            free[others] = False
+            own = int(chosen[place])
+            free = labels == labels[own]
+            free[chosen] = False
+            free[own] = True
             candidates = free.nonzero().flatten()
-            error = torch.stack([view.errors_with_one_more(others, candidates) for view in views]).mean(0)
-            own, best = error[candidates == chosen[place]], error.argmin()
-            if float(error[best]) < float(own) - _BETTER:
+            for fit in fits:
+                fit.leave_out(place)
+            error = torch.stack([fit.errors_with(candidates) for fit in fits]).mean(0)
+            best = error.argmin()
+            if float(error[best]) < float(error[candidates == own]) - _BETTER:
                 chosen[place], moved = candidates[best], True
+            for fit in fits:
+                fit.put_in(place, int(chosen[place]))
         errors.append(sum(view.error(chosen) for view in views) / len(views))
         if not moved:
             break

@@ -1,0 +1,84 @@
+"""Trials of condensed graphs: networks are trained on them as the judge does, and scored without any test graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from graphcondense.graphs import GraphStore
+from graphcondense.metrics import METRICS
+from graphcondense.models import Network, NetworkConfig
+from graphcondense.real import SparseBatch
+from graphcondense.seeding import generator
+from graphcondense.tasks import GraphTask
+from graphcondense.training import Recipe, predict, prediction_batches, probabilities, train
+
+_UNLIKE_A_JUDGE = 10**6  # networks of trials start from other weights than those that users and the judge train
+_LOOKS = 20  # at the validation graphs, in a trial
+_MESSAGE_PASSING = ("gcn", "gin", "sage")
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """What networks have learned from a set.
+
+    Args:
+        score: mean over the networks, on training and validation graphs weighted by the roots of their numbers: there
+            are many training graphs, but those that are held out may be of other kinds.
+        pool: class probabilities of the graphs that are chosen from, mean over the networks, ``G x C``.
+    """
+
+    score: float
+    pool: Tensor
+
+
+class Examiner:
+    """Trains networks on sets of graphs and scores them.
+
+    Args:
+        task: its training and validation graphs score; validation graphs choose the epoch, as they do for the judge.
+        network: the judge's network.
+        recipe: the judge's; validation graphs are looked at twenty times at most.
+        pool: graphs that networks are asked about.
+        scored: training graphs that score, at most.
+        seed: decides which.
+    """
+
+    def __init__(
+        self, task: GraphTask, network: NetworkConfig, recipe: Recipe, pool: GraphStore, scored: int, seed: int
+    ) -> None:
+        self.task, self.network, self.pool = task, network, pool
+        self.recipe = replace(recipe, validate_every=max(recipe.validate_every, recipe.epochs // _LOOKS, 1))
+        order = torch.randperm(len(task.train), generator=generator(seed, "scored graphs"))
+        self.scored = task.train.subset(order[:scored].sort().values)
+        self._batches: dict[str, list[list[SparseBatch]]] = {}
+
+    @property
+    def other_kinds(self) -> Sequence[str]:
+        """Two kinds of network beside the judge's."""
+        return [kind for kind in _MESSAGE_PASSING if kind != self.network.kind][:2]
+
+    def examine(self, graphs: GraphStore, networks: int, kind: str | None = None) -> Said:
+        """Train on ``graphs``; the same networks start from the same weights for every set.
+
+        Args:
+            graphs: with hard or soft labels.
+            networks: how many.
+            kind: of the networks, the judge's by default.
+        """
+        task, config = self.task, replace(self.network, kind=kind or self.network.kind)
+        network = Network(config, task.num_features, task.num_outputs)
+        seeds = range(_UNLIKE_A_JUDGE, _UNLIKE_A_JUDGE + networks)
+        trained = train(network, graphs, task.val, seeds, self.recipe, task.metric)
+        if config.kind not in self._batches:
+            self._batches[config.kind] = [prediction_batches(network, asked) for asked in (self.scored, self.pool)]
+        of_scored, of_pool = (
+            predict(network, trained.weights, trained.statistics, batches) for batches in self._batches[config.kind]
+        )
+        scores = torch.stack([METRICS[task.metric](of_scored, self.scored.y).mean(), trained.val_scores.mean()])
+        parts = torch.tensor([len(self.scored), len(task.val)], dtype=torch.float64).sqrt()
+        score = float(parts @ scores.double() / parts.sum())
+        return Said(score, probabilities(of_pool.double()).mean(0))
