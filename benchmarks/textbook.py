@@ -31,14 +31,15 @@ class TextbookGCN(nn.Module):
         widths = [in_features, *[config.hidden] * config.layers]
         self.convs = nn.ModuleList(GCNConv(a, b) for a, b in pairwise(widths))
         self.head = nn.Linear(config.hidden, outputs)
-        self.norm = InstanceNorm(config.hidden) if config.norm == "instance" else None
+        self.norm = InstanceNorm(config.hidden) if config.norm in ("instance", "nodes") else None
+        self.by_graph = config.norm == "instance"
         self.pooling = config.pooling
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
         """Outputs for a sparse batch, ``G x O``."""
         for conv in self.convs:
             x = conv(x, edge_index)
-            x = torch.relu(x if self.norm is None else self.norm(x, batch))
+            x = torch.relu(x if self.norm is None else self.norm(x, batch if self.by_graph else None))
         pool = global_mean_pool if self.pooling == "mean" else global_add_pool
         return self.head(pool(x, batch))
 
@@ -50,8 +51,9 @@ class TextbookGCN(nn.Module):
         for conv in self.convs:
             x = normal @ conv.lin(x) + conv.bias
             if self.norm is not None:
-                mean = x.mean(1, keepdim=True)
-                x = (x - mean) / torch.sqrt((x - mean).square().mean(1, keepdim=True) + 1e-5)
+                over = (1,) if self.by_graph else (0, 1)
+                mean = x.mean(over, keepdim=True)
+                x = (x - mean) / torch.sqrt((x - mean).square().mean(over, keepdim=True) + 1e-5)
             x = torch.relu(x)
         return self.head(x.mean(1) if self.pooling == "mean" else x.sum(1))
 
