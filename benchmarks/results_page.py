@@ -3,6 +3,9 @@
 ``python benchmarks/results_page.py [FOLDER]`` first takes over the JSON files of FOLDER (where ``reproduce --out`` put
 them) into ``benchmarks/results/reproduce``, then writes the page. What there is to say of single cells is in
 ``results_notes.toml``.
+
+A stored file whose name goes on behind the dataset's (``beyond-NCI1-coresets.json``) is of another command on the same
+dataset: rows that the plain file has not are taken from it, and its command is named, too.
 """
 
 from __future__ import annotations
@@ -39,12 +42,32 @@ def take_over(folder: Path) -> None:
 
 def stored(experiment: Experiment) -> list[Result]:
     """The results of an experiment, in the paper's order of datasets, others behind."""
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(STORED.glob("*.json"))]
-    own = [result for result in found if result["experiment"] == experiment.name]
+    found = [
+        json.loads(path.read_text(encoding="utf-8")) | {"file": path.stem} for path in sorted(STORED.glob("*.json"))
+    ]
+    own = joined([result for result in found if result["experiment"] == experiment.name])
     if isinstance(experiment, Beyond):
         own = [beside_table1(result, found) for result in own]
     order = {name: place for place, name in enumerate(experiment.datasets)}
     return sorted(own, key=lambda result: (order.get(result["dataset"], len(order)), result["dataset"]))
+
+
+def joined(results: list[Result]) -> list[Result]:
+    """One result a dataset: that of the plain file, with rows that it has not from the others, which are ``also``."""
+    plain = {one["dataset"]: one for one in results if one["file"] == f"{one['experiment']}-{one['dataset']}"}
+    for other in results:
+        one = plain[other["dataset"]]
+        if other is one or other["file"] == one["file"]:
+            continue
+        rows = one["data"]["rows"]
+        known = {(row["method"], row["graphs_per_class"]) for row in rows}
+        more = [row for row in other["data"]["rows"] if (row["method"], row["graphs_per_class"]) not in known]
+        also = other | {"rows": list(dict.fromkeys(row["method"] for row in more))}
+        plain[other["dataset"]] = one | {
+            "data": one["data"] | {"rows": [*rows, *more]},
+            "also": [*one.get("also", []), also],
+        }
+    return list(plain.values())
 
 
 def beside_table1(result: Result, found: list[Result]) -> Result:
@@ -78,13 +101,19 @@ def render(docs: Path = DOCS) -> str:
         if experiment.name == "table1":
             parts += [against_baselines(results).markdown(), tally(results, notes["behind"])]
             parts.append(differing_cells(results, notes["cells"]))
-        parts += ["Made by:\n", "```", *dict.fromkeys(result["command"] for result in results), "```\n"]
-        cut = [f"- {result['dataset']}: {'; '.join(result['cuts'])}." for result in results if result["cuts"]]
+        runs = [run for result in results for run in (result, *result.get("also", []))]
+        parts += ["Made by:\n", "```", *dict.fromkeys(run["command"] for run in runs), "```\n"]
+        cut = [f"- {run['dataset']}{of_rows(run)}: {'; '.join(run['cuts'])}." for run in runs if run["cuts"]]
         if cut:
             parts += ["Less than the paper's protocol:\n", *cut, ""]
         parts.append(with_what(results))
     parts.append(notes["tail"])
     return "\n".join(parts)
+
+
+def of_rows(run: Result) -> str:
+    """Which rows are of a run that is not a dataset's only one."""
+    return f" ({', '.join(run['rows'])})" if "rows" in run else ""
 
 
 def with_what(results: list[Result]) -> str:

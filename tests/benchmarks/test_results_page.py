@@ -78,6 +78,18 @@ def test_the_figures_in_the_docs_are_those_of_the_stored_results(tmp_path: Path)
     assert made == {path.name for path in (results_page.DOCS / "figures").glob("*.svg")}
 
 
+def test_rows_that_a_plain_file_lacks_come_from_the_others(folder: Path) -> None:
+    rows = [a_row("random", 0.1), a_row("herding", 0.55)]
+    more = {"command": "graphcondense reproduce another", "cuts": ["1 condensation of 5"], "data": {"rows": rows}}
+    result = json.loads((folder / "table1-NCI1.json").read_text())
+    (folder / "stored" / "table1-NCI1-coresets.json").write_text(json.dumps(result | more))
+    page = results_page.render(folder)
+    assert "| random | 10 | 54.33 ± 3.14 | 54.33 ± 1.00 |" in page  # of the plain file, as before
+    assert page.count("| herding | 10 | 57.11 ± 0.56 | 55.00 ± 1.00 |") == 1
+    assert page.index("graphcondense reproduce table1 --dataset NCI1") < page.index("graphcondense reproduce another")
+    assert "- NCI1: 2 condensations of 5." in page and "- NCI1 (herding): 1 condensation of 5." in page
+
+
 def test_trials_stand_beside_table_1_s_rows_of_the_same_dataset(folder: Path) -> None:
     rows = [a_row("random-soft", 0.62), a_row("pursuit", 0.64)]
     result = json.loads((folder / "table1-NCI1.json").read_text()) | {"experiment": "beyond", "data": {"rows": rows}}

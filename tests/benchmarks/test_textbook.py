@@ -45,7 +45,9 @@ def double() -> Iterator[None]:
 
 @pytest.mark.parametrize("metric", ["accuracy", "roc_auc"])
 @pytest.mark.parametrize("match", ["class", "joint"])
-@pytest.mark.parametrize(("pooling", "norm"), [("mean", "none"), ("sum", "none"), ("mean", "instance"), ("mean", "nodes")])
+@pytest.mark.parametrize(
+    ("pooling", "norm"), [("mean", "none"), ("sum", "none"), ("mean", "instance"), ("mean", "nodes")]
+)
 def test_same_class_gradients_and_same_matching_loss(
     match: str, pooling: str, norm: str, metric: str, double: None
 ) -> None:
