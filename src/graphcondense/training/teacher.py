@@ -56,10 +56,10 @@ class Ridge:
         values, vectors = torch.linalg.eigh(x.mT @ x)
         values, turned, aimed = values.clamp(min=0), x @ vectors, vectors.mT @ (x.mT @ y)
         best: tuple[float, float, Tensor] | None = None
-        for penalty in _PENALTIES.tolist():
-            shrunk = values + penalty * count
-            leverage = (turned.square() / shrunk).sum(1, keepdim=True) + importance.unsqueeze(1) / count
-            gaps = (y - turned @ (aimed / shrunk.unsqueeze(1))) / (1 - leverage).clamp(min=_TINY)
+        every = values.unsqueeze(1) + _PENALTIES * count
+        leverages = turned.square() @ every.reciprocal() + importance.unsqueeze(1) / count  # of all penalties in one go
+        for penalty, shrunk, leverage in zip(_PENALTIES.tolist(), every.T, leverages.T, strict=True):
+            gaps = (y - turned @ (aimed / shrunk.unsqueeze(1))) / (1 - leverage.unsqueeze(1)).clamp(min=_TINY)
             error = float(gaps.square().mean())
             if best is None or error < best[0]:
                 best = (error, penalty, targets - gaps / root)
