@@ -758,3 +758,12 @@ def test_methods_of_the_other_task_and_too_many_threads_are_told_of(tiny: str) -
     told = run_error("condense", tiny, "--method", "gcond")
     assert "method 'gcond' classifies nodes, this dataset is for graphs: use one of whole, random" in told
     assert "--threads 100000 is far more than this machine's cores" in run_error("condense", tiny, "--threads", 100000)
+
+
+def test_an_interrupted_grid_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
+    from graphcondense.cli.grids import kept_cells
+
+    for given, expected in (((), "--resume goes on from there"), (("the same command goes on",), "the same command")):
+        with pytest.raises(KeyboardInterrupt), kept_cells(Path("there"), [{}], *given):
+            raise KeyboardInterrupt
+        assert f"1 finished cells are kept in there: {expected}" in capsys.readouterr().err

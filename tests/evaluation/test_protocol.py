@@ -172,3 +172,8 @@ def test_soft_labels_in_a_plain_list_are_those_of_the_condensed_set() -> None:
     listed[1].y = torch.tensor([[0.9, 0.9]])
     with pytest.raises(InputError, match=r"graphs\[1\].y=\[0.9, 0.9\] must be one class, or a probability for each"):
         evaluate(listed, task, seeds=1, protocol=protocol)
+
+
+def test_a_network_config_is_no_model_and_the_error_says_where_it_goes() -> None:
+    with pytest.raises(InputError, match=r"is a NetworkConfig: pass protocol=Protocol\(NetworkConfig"):
+        evaluate(TASK.train, TASK, seeds=1, model=NetworkConfig("gin"))  # type: ignore[arg-type]

@@ -19,19 +19,27 @@ from graphcondense.runs.grid import Cell, run_grid, table_rows
 from graphcondense.runs.progress import progress_bar
 from graphcondense.tasks import GraphTask, NodeTask
 
+GO_ON = "--resume goes on from there"
+
 
 @contextmanager
-def kept_cells(folder: Path, done: list[dict[str, Any]]) -> Iterator[None]:
-    """Say what is kept if the work within is interrupted, or if the system ends one of its processes."""
+def kept_cells(folder: Path, done: list[dict[str, Any]], go_on: str = GO_ON) -> Iterator[None]:
+    """Say what is kept if the work within is interrupted, or if the system ends one of its processes.
+
+    Args:
+        folder: where the cells are.
+        done: those that are finished.
+        go_on: how the user goes on from there.
+    """
     try:
         yield
     except KeyboardInterrupt:
-        say(f"{len(done)} finished cells are kept in {folder}: --resume goes on from there")
+        say(f"{len(done)} finished cells are kept in {folder}: {go_on}")
         raise
     except TerminatedWorkerError:
         raise GraphcondenseError(
             f"the system ended one of the worker processes, perhaps for want of memory; {len(done)} finished cells are "
-            f"kept in {folder}: go on with --resume, perhaps with fewer --jobs"
+            f"kept in {folder}: {go_on}, perhaps with fewer --jobs"
         ) from None
 
 
@@ -45,8 +53,9 @@ def run_with_bars(
     jobs: int,
     where: str = "local",
     scheduler: str | None = None,
+    go_on: str = GO_ON,
 ) -> list[dict[str, Any]]:
-    """Run a grid with its progress shown; the rows of its table."""
+    """Run a grid with its progress shown; the rows of its table. ``go_on`` is told when it is interrupted."""
     done: list[dict[str, Any]] = []
 
     def show(rows: list[dict[str, Any]]) -> None:
@@ -56,7 +65,7 @@ def run_with_bars(
         else:
             say(f"{task.name}: {len(rows)} of {len(cells)} cells")
 
-    with progress_bar(f"comparing on {task.name}") as advance, kept_cells(folder, done):
+    with progress_bar(f"comparing on {task.name}") as advance, kept_cells(folder, done, go_on):
         rows = run_grid(
             cells,
             task,

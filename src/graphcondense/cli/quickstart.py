@@ -11,7 +11,7 @@ import typer
 
 from graphcondense.cli.console import app, command, print_json, print_sheet, tell
 from graphcondense.cli.grids import run_with_bars
-from graphcondense.cli.options import AsJson, Force
+from graphcondense.cli.options import AsJson, Force, set_threads
 from graphcondense.cli.tasks import load_task
 from graphcondense.presets import preset as find_preset
 from graphcondense.report.comparison import comparison_sheet
@@ -29,15 +29,20 @@ QUICK_SETTINGS = {"iterations": 300, "real_batch": 32}
 def quickstart(
     out_folder: Annotated[Path | None, typer.Option("--out", help="Folder; else runs/quickstart, anew.")] = None,
     force: Force = False,
+    threads: Annotated[int, typer.Option(help="Threads to compute with: graphs this small gain little by more.")] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Condense the embedded digits, compare with random graphs and the whole set: two minutes."""
+    set_threads(threads)
     task = load_task("digits", None)
     usual = find_preset("default", task)
     chosen = replace(usual, network=replace(usual.network, hidden=64), recipe=QUICK_RECIPE)
     cells = plan(chosen, ["whole", "random", "doscond"], [10], condense_seeds=1, eval_seeds=3, settings=QUICK_SETTINGS)
     folder = out_folder or Path("runs/quickstart")
-    rows = run_with_bars(cells, task, chosen, folder, resume=False, force=force or out_folder is None, jobs=1)
+    anew = force or out_folder is None
+    rows = run_with_bars(
+        cells, task, chosen, folder, resume=False, force=anew, jobs=1, go_on="the quickstart always begins anew"
+    )
     if as_json:
         print_json({"rows": rows})
         return

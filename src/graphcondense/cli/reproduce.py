@@ -63,7 +63,8 @@ def reproduce(
     make_folder(folder)
 
     def run(cells: list[Cell], task: GraphTask | NodeTask, preset: Preset, part: Path) -> list[dict[str, Any]]:
-        return run_with_bars(cells, task, preset, part, resume=not force, force=force, jobs=jobs)
+        go_on = "the same command, without --force, goes on from there"
+        return run_with_bars(cells, task, preset, part, resume=not force, force=force, jobs=jobs, go_on=go_on)
 
     bench = Bench(effort, folder, run, trained_networks(), data_root, say)
     asked = ["graphcondense", "reproduce", what, *(["--dataset", dataset] if dataset else [])]

@@ -10,7 +10,18 @@ from graphcondense.tasks import GraphTask, NodeTask
 
 
 def evaluate_any(graphs: Any, task: GraphTask | NodeTask, **options: Any) -> Scores:
-    """:func:`evaluate` for graph tasks, :func:`evaluate_nodes` for node tasks."""
+    """Train networks on ``graphs`` and score them on the real test set of ``task``.
+
+    Args:
+        graphs: what was condensed, or plain PyG graphs.
+        task: whose validation graphs (or nodes) choose the epoch and whose test graphs give the score.
+        options: ``seeds``, how many trainings (10) or which; ``protocol``, network and recipe as a :class:`Protocol`;
+            ``model``, another built-in kind or a function ``(in_features, outputs) -> torch.nn.Module``; ``progress``,
+            called with epochs done and in all; see :func:`evaluate` for graph tasks, :func:`evaluate_nodes` for nodes.
+
+    Returns:
+        ``mean``, ``std`` and ``per_seed`` of the test scores.
+    """
     return evaluate_nodes(graphs, task, **options) if isinstance(task, NodeTask) else evaluate(graphs, task, **options)
 
 

@@ -13,6 +13,7 @@ from torch_geometric.loader import DataLoader
 from graphcondense.errors import InputError
 from graphcondense.graphs import GraphStore
 from graphcondense.metrics import METRICS
+from graphcondense.models import NetworkConfig
 from graphcondense.tasks import GraphTask
 from graphcondense.training import Progress, Recipe, graph_losses
 
@@ -37,6 +38,8 @@ def train_modules(
         recipe: epochs, rates, batches.
         progress: called with epochs done and epochs in all.
     """
+    if isinstance(source, NetworkConfig):
+        raise InputError(f"model={source!r} is a NetworkConfig: pass protocol=Protocol(NetworkConfig(...)) instead")
     if isinstance(source, nn.Module) or not callable(source):
         raise InputError(
             f"model={type(source).__name__} must be a function (in_features, outputs) -> torch.nn.Module, so that "

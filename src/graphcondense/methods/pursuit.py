@@ -9,13 +9,13 @@ from itertools import count
 from typing import Any, ClassVar
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from graphcondense.errors import InputError, check_at_least, check_choice, check_count
 from graphcondense.graphs import GraphStore
 from graphcondense.methods.callbacks import Callback, Callbacks
-from graphcondense.methods.regression import View, best_labels, exchange
+from graphcondense.methods.ground import Choice, Ground, Trial
+from graphcondense.methods.regression import View
 from graphcondense.methods.soft import Soft
 from graphcondense.methods.trials import Examiner
 from graphcondense.models import Network
@@ -25,114 +25,12 @@ from graphcondense.tasks import GraphTask
 from graphcondense.training import Recipe, Store, adam_scales, tangent_kernel
 
 LABELS = ("best", "learned", "teacher", "own")
-TRIED = ("learned", "teacher")
+TRIED = ("learned", "teacher", "own")
 Step = Callable[[], None]
 _GRAPHS_STARTED, _FEWEST_STARTS, _MOST_STARTS = 128, 2, 32
 _GRAPHS_TRAINED, _FEWEST_TRAINED, _MOST_TRAINED = 40, 2, 5
-_AS_WELL = 0.95  # of the judge's score: what other kinds of network should reach
 _TINY = 12  # graphs: of so few, a trial takes longer than all else, and a handful of trials finds what there is
 _SETS, _STEPS = 3, 60  # random choices, and steps of training on each, that show Adam's scales
-_LEAST = 0.01  # probability of a class in a learned label
-
-
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """Graphs that were chosen.
-
-    Args:
-        places: of the graphs among those that they were chosen from.
-        chosen: the graphs.
-        labels: theirs, by kind: see :class:`Pursuit`.
-        errors: of the regression from them with the teacher's labels, after each round of exchanges.
-    """
-
-    places: Tensor
-    chosen: GraphStore
-    labels: dict[str, Tensor]
-    errors: list[float]
-
-    @property
-    def history(self) -> list[dict[str, float]]:
-        """What each round of exchanges measured."""
-        return [{"loss": error} for error in self.errors]
-
-    def with_labels(self, kind: str) -> GraphStore:
-        """The graphs with a kind of labels."""
-        return replace(self.chosen, y=self.labels[kind])
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """A choice with a kind of labels, and how networks did that were trained on it.
-
-    Args:
-        choice: the graphs.
-        kind: of their labels.
-        score: of the judge's kind of network.
-        said: what those say on average of the graphs that are chosen from: probabilities minus an even share,
-            ``G x C``.
-        others: lowest score of other kinds of network; ``None`` where none were trained.
-    """
-
-    choice: Choice
-    kind: str
-    score: float
-    said: Tensor
-    others: float | None = None
-
-    @property
-    def graphs(self) -> GraphStore:
-        """The graphs with their labels."""
-        return self.choice.with_labels(self.kind)
-
-    @property
-    def all_round(self) -> float:
-        """The score, as far as other kinds of network come within 5% of it."""
-        return self.score if self.others is None else min(self.score, self.others / _AS_WELL)
-
-
-class Ground:
-    """The graphs that are chosen from, with what regressions from a few of them say of all.
-
-    Args:
-        graphs: with their classes.
-        taught: the teacher's probabilities, ``G x C``.
-        views: one a kernel.
-        pull: how strongly learned labels are drawn towards the teacher's.
-    """
-
-    def __init__(self, graphs: GraphStore, taught: Tensor, views: list[View], pull: float) -> None:
-        self.graphs, self.taught, self.views, self.pull = graphs, taught, views, pull
-
-    def choice(self, start: Tensor, rounds: int, aim: Tensor | None = None) -> Choice:
-        """Where exchanges end.
-
-        Args:
-            start: places of the graphs to start from.
-            rounds: how often each may be exchanged.
-            aim: what should be said of all graphs, ``G x C``; by default what the teacher says.
-        """
-        views = self.views if aim is None else [view.towards(aim) for view in self.views]
-        places, errors = exchange(views, start, self.graphs.y, rounds)
-        even = 1 / self.taught.shape[1]
-        kinds = {
-            "own": self.graphs.y[places],
-            "teacher": self.taught[places],
-            "learned": _probabilities(best_labels(views, places, self.pull) + even),
-        }
-        return Choice(places, self.graphs.subset(places), kinds, errors)
-
-    def gap(self, trial: Trial) -> Tensor:
-        """What regression from the graphs of a trial says of all graphs, minus what networks said, ``G x C``."""
-        classes = self.taught.shape[1]
-        labels = trial.graphs.y
-        soft = labels if labels.is_floating_point() else F.one_hot(labels, classes)
-        expected = [view.said(trial.choice.places, soft.double() - 1 / classes) for view in self.views]
-        return torch.stack(expected).mean(0) - trial.said
-
-    def next_to(self, choice: Choice, gap: Tensor) -> Choice:
-        """The choice that aims at the teacher's word plus ``gap``, so that networks come to say the teacher's word."""
-        return self.choice(choice.places, 1, self.views[0].aim + gap)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +50,7 @@ class Pursuit(Soft):
 
     Args:
         labels: ``"learned"``; ``"teacher"`` for the teacher's probabilities; ``"own"`` for the graphs' own classes;
-            ``"best"`` tries the first two (of up to 12 graphs the first alone).
+            ``"best"`` tries all (of up to 12 graphs not the teacher's).
         recipe: how the networks of trials are trained.
         finalists: ends that are tried, those with the least error; 1 (and one kind of labels, no steps) for no trials.
         steps: taken from the best of them, each of which is tried; ``None`` for 4 of up to 12 graphs and 8 of more.
@@ -237,7 +135,7 @@ class Pursuit(Soft):
 
     def kinds(self, task: GraphTask) -> tuple[str, ...]:
         """Kinds of labels that are tried."""
-        return (self.labels,) if self.labels != "best" else TRIED[:1] if self.is_tiny(task) else TRIED
+        return (self.labels,) if self.labels != "best" else TRIED[::2] if self.is_tiny(task) else TRIED
 
     def condense(
         self, task: GraphTask, callbacks: Sequence[Callback] = (), store: Store | None = None
@@ -257,22 +155,21 @@ class Pursuit(Soft):
         self, task: GraphTask, callbacks: Sequence[Callback]
     ) -> tuple[GraphStore, list[dict[str, float]], dict[str, Any]]:
         """The winner with its history, and how all did; without trials where there is but one."""
-        kinds, steps, ends = self.kinds(task), self.num_steps(task), self.num_starts(task)
-        tried = min(self.finalists, ends) * len(kinds) + steps
-        with told(callbacks, self.kernels + ends + tried + min(self.num_all_round(task), tried)) as step:
-            ground = self.ground(task, step)
-            entrants = [
-                (choice, kind) for choice in self.choices(task, ground, step)[: self.finalists] for kind in kinds
-            ]
+        steps = self.num_steps(task)
+        with told(callbacks, self.most_told(task)) as step:
+            entrants = self.entrants(task, self.ground(task, step), step)
             if len(entrants) == 1 and steps == 0:
-                choice, kind = entrants[0]
+                _, choice, kind = entrants[0]
                 return choice.with_labels(kind), choice.history, {}
-            examiner = Examiner(task, self.network, self.recipe, ground.graphs, self.scored, self.seed)
-            trials = [self.trial(task, examiner, choice, kind, step) for choice, kind in entrants]
+            pool = entrants[0][0].graphs
+            examiner = Examiner(task, self.network, self.recipe, pool, self.scored, self.seed)
+            trials = [self.trial(task, examiner, *entrant, step) for entrant in entrants]
             latest = max(trials, key=lambda trial: trial.score)  # the first of equals
-            gap = ground.gap(latest)
+            gap, kind = latest.ground.gap(latest), "learned" if self.labels == "best" else self.labels
+            kind = "own" if latest.kind == "own" else kind
             for _ in range(steps):
-                latest = self.trial(task, examiner, ground.next_to(latest.choice, gap), kinds[0], step)
+                ground = latest.ground
+                latest = self.trial(task, examiner, ground, ground.next_to(latest.choice, gap), kind, step)
                 trials.append(latest)
                 gap = (gap + ground.gap(latest)) / 2
             trials = self.with_others(task, examiner, trials, step)
@@ -281,14 +178,48 @@ class Pursuit(Soft):
                 [one.kind, round(one.choice.errors[-1], 6), round(one.score, 6), one.others and round(one.others, 6)]
                 for one in trials
             ]
-            facts = {"winner": trials.index(best), "labels, error, score, other networks": shown}
+            used = {name: getattr(self, f"num_{name}")(task) for name in ("starts", "steps", "trained", "all_round")}
+            facts = {"winner": trials.index(best), "labels, error, score, other networks": shown, "used": used}
             return best.graphs, best.choice.history, facts
 
-    def trial(self, task: GraphTask, examiner: Examiner, choice: Choice, kind: str, step: Step = lambda: None) -> Trial:
+    def most_told(self, task: GraphTask) -> int:
+        """Kernels, starts and trials at most: what progress is counted in."""
+        kinds, ends = self.kinds(task), self.num_starts(task)
+        alone = int("own" in kinds and len(kinds) > 1)
+        tried = min(self.finalists, ends) * (len(kinds) - alone) + alone + self.num_steps(task)
+        return self.kernels + ends * (1 + alone) + tried + min(self.num_all_round(task), tried)
+
+    def entrants(self, task: GraphTask, ground: Ground, step: Step = lambda: None) -> list[tuple[Ground, Choice, str]]:
+        """What is tried first: the likeliest choices with soft labels of each kind, and the likeliest with own classes.
+
+        Own classes teach more where soft labels are a weak signal, as with features so small that networks hardly move.
+        """
+        kinds = self.kinds(task)
+        soft = [kind for kind in kinds if kind != "own"]
+        found = []
+        if soft:
+            likely = self.choices(task, ground, step)[: self.finalists]
+            found = [(ground, choice, kind) for choice in likely for kind in soft]
+        if "own" in kinds:
+            hard = ground.hard()
+            found += [
+                (hard, choice, "own") for choice in self.choices(task, hard, step)[: 1 if soft else self.finalists]
+            ]
+        return found
+
+    def trial(
+        self,
+        task: GraphTask,
+        examiner: Examiner,
+        ground: Ground,
+        choice: Choice,
+        kind: str,
+        step: Step = lambda: None,
+    ) -> Trial:
         """Networks trained on a choice as the judge does, and how they do."""
         found = examiner.examine(choice.with_labels(kind), self.num_trained(task))
         step()
-        return Trial(choice, kind, found.score, found.pool - 1 / task.num_classes)
+        return Trial(ground, choice, kind, found.score, found.pool - 1 / task.num_classes)
 
     def with_others(
         self, task: GraphTask, examiner: Examiner, trials: Sequence[Trial], step: Step = lambda: None
@@ -321,7 +252,6 @@ class Pursuit(Soft):
         taught = self.teacher(task).probabilities(graphs)
         even, weights = 1 / task.num_classes, _weights(task, graphs.y)
         aim = taught.double() - even
-        target = F.one_hot(graphs.y, task.num_classes).double() - even if self.labels == "own" else aim
         network = Network(replace(self.network, hidden=self.kernel_hidden), task.num_features, task.num_outputs)
         sources = [generator(self.seed, f"tangent {number}") for number in range(self.kernels)]
         thetas = [network.draw(one) for one in sources]
@@ -332,7 +262,7 @@ class Pursuit(Soft):
         views = []
         for theta, scale, own in zip(thetas, scales, sources, strict=True):
             kernel = tangent_kernel(network, theta, graphs, own, scale)
-            views.append(View.of(kernel, target, weights, self.penalty, aim))
+            views.append(View.of(kernel, aim, weights, self.penalty))
             step()
         return Ground(graphs, taught, views, self.pull)
 
@@ -344,7 +274,9 @@ class Pursuit(Soft):
             ground: its graphs with kernels, where they are known already.
             step: called after each start.
         """
-        ground, source = ground or self.ground(task), generator(self.seed, "pursuit")
+        if ground is None:
+            ground = self.ground(task).hard() if self.labels == "own" else self.ground(task)
+        source = generator(self.seed, "pursuit")
         found: dict[frozenset[int], Choice] = {}
         for _ in range(self.num_starts(task)):
             choice = ground.choice(_draw(ground.graphs.y, self.class_sizes(task), source), self.rounds)
@@ -387,9 +319,3 @@ def _weights(task: GraphTask, labels: Tensor) -> Tensor:
         counts = torch.ones_like(counts)
     each = counts / counts.sum() / torch.bincount(labels, minlength=task.num_classes).clamp(min=1)
     return each[labels]
-
-
-def _probabilities(values: Tensor) -> Tensor:
-    """Values as probabilities: none below a hundredth, rows that add up to one."""
-    positive = values.clamp(min=_LEAST, max=1)
-    return (positive / positive.sum(1, keepdim=True)).float()
