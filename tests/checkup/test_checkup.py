@@ -99,6 +99,27 @@ def test_kinds_of_features(x: torch.Tensor, kind: str) -> None:
     assert facts.kind == kind and facts.ids == ((0,) if len(x) == 500 else ())
 
 
+def test_features_far_from_one_are_doubtful_and_large_real_numbers_are_no_ids() -> None:
+    def scaled(factor: float) -> str:
+        shrunk = [graph.clone() for graph in graphs()]
+        for graph in shrunk:
+            graph.x = graph.x * factor
+        return str(gc.check(gc.graph_task(shrunk)))
+
+    assert "networks learn slowly from numbers so small: scale each column to about -1 to 1" in scaled(1e-3)
+    assert "numbers so small" not in scaled(1.0)
+    large = scaled(1e30)
+    assert "networks learn badly from numbers so large" in large and "another whole number" not in large
+
+
+def test_a_class_with_one_graph_is_told_to_ask_for_one() -> None:
+    source = torch.Generator().manual_seed(0)
+    data = [random_graph(source, 8, label=int(i == 0)) for i in range(60)]
+    assert "the smallest class has 1 training graph: ask for -n 1, or for --in-proportion" in doubts(
+        gc.graph_task(data)
+    )
+
+
 def test_nodes_are_told_too() -> None:
     facts = gc.check(toy_nodes()).facts
     assert facts["nodes"] == 90 and facts["split"] == {"train": 30, "val": 30, "test": 30}

@@ -13,6 +13,7 @@ from graphcondense.tasks import GraphTask, NodeTask
 
 _IMBALANCE = 5
 _LARGE = 100.0
+_SMALL = 0.01
 _FEW = 50
 _USUAL_BUDGET = 10
 _MANY_NODES = 2_000
@@ -43,8 +44,8 @@ def graph_doubts(task: GraphTask, features: FeatureFacts, copies: Copies) -> Ite
     smallest = int(task.train_class_counts.min())
     if 0 < smallest < _USUAL_BUDGET:
         yield Doubt(
-            f"the smallest class has {smallest} training graphs",
-            f"ask for -n {smallest} or fewer, or for --in-proportion",
+            f"the smallest class has {smallest} training graph{'s' * (smallest > 1)}",
+            f"ask for -n {smallest}{' or fewer' * (smallest > 1)}, or for --in-proportion",
         )
     if graphs.directed:
         keys = graphs.edge_index[0] * graphs.x.shape[0] + graphs.edge_index[1]
@@ -145,6 +146,11 @@ def _feature_doubts(features: FeatureFacts) -> Iterator[Doubt]:
     if features.kind in ("real", "categories") and largest > _LARGE:
         yield Doubt(
             f"features reach {largest:,.6g}: networks learn badly from numbers so large",
+            "scale each column to about -1 to 1",
+        )
+    if 0 < largest < _SMALL:
+        yield Doubt(
+            f"features are {largest:.3g} at most: networks learn slowly from numbers so small",
             "scale each column to about -1 to 1",
         )
     if features.ids:

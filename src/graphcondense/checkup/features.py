@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 MOST_CATEGORIES = 100
+_WHOLE = 2.0**24  # beyond it every number of single precision is a whole one
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def feature_facts(x: Tensor) -> FeatureFacts:
         most = 0
         for column in range(x.shape[1]):
             values = x[:, column]
-            if bool((values == values.round()).all()):
+            if bool(((values == values.round()) & (values.abs() < _WHOLE)).all()):
                 different = len(values.unique())
                 most = max(most, different)
                 if different > MOST_CATEGORIES and 10 * different > 9 * len(values):
