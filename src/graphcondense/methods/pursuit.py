@@ -165,8 +165,8 @@ class Pursuit(Soft):
             examiner = Examiner(task, self.network, self.recipe, pool, self.scored, self.seed)
             trials = [self.trial(task, examiner, *entrant, step) for entrant in entrants]
             latest = max(trials, key=lambda trial: trial.score)  # the first of equals
-            gap, kind = latest.ground.gap(latest), "learned" if self.labels == "best" else self.labels
-            kind = "own" if latest.kind == "own" else kind
+            gap = latest.ground.gap(latest)
+            kind = "own" if latest.kind == "own" else self.kinds(task)[0]
             for _ in range(steps):
                 ground = latest.ground
                 latest = self.trial(task, examiner, ground, ground.next_to(latest.choice, gap), kind, step)
@@ -231,10 +231,8 @@ class Pursuit(Soft):
         likely: dict[frozenset[int], int] = {}
         for number in sorted(range(len(trials)), key=lambda number: -trials[number].score):
             likely.setdefault(frozenset(trials[number].choice.places.tolist()), number)
-        found = list(trials)
-        most = self.num_all_round(task)
+        found, most, half = list(trials), self.num_all_round(task), (self.num_trained(task) + 1) // 2
         for number in list(likely.values())[: most if most > 1 else 0]:
-            half = (self.num_trained(task) + 1) // 2
             scores = [examiner.examine(found[number].graphs, half, kind).score for kind in examiner.other_kinds]
             found[number] = replace(found[number], others=min(scores))
             step()
