@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
+from graphcondense.datasets import graph_task
 from graphcondense.methods.trials import Examiner
 from graphcondense.models import Network, NetworkConfig
 from graphcondense.training import Recipe, train
-from tests.made_up import toy_task
+from tests.made_up import random_graph, toy_task
 
 TASK = toy_task()
 CONFIG = NetworkConfig(hidden=8, layers=2)
@@ -48,3 +51,19 @@ def test_so_many_graphs_score_at_most() -> None:
 )
 def test_other_kinds_are_not_the_judges(kind: str, others: list[str]) -> None:
     assert list(examiner(NetworkConfig(kind)).other_kinds) == others
+
+
+@pytest.mark.parametrize(("chosen", "every"), [(1, 4), (2, 2), (9, 1)])
+def test_looks_take_half_of_the_seconds_of_training_but_twenty_are_taken(chosen: int, every: int) -> None:
+    # A look at the 6 validation graphs costs as much as a step on 2, and half of a step may be spent on looks.
+    source = torch.Generator().manual_seed(0)
+    data = [random_graph(source, 5, label=number % 2) for number in range(60)]
+    task = graph_task(data, name="even")
+    assert len(task.val) == 6
+    graphs, recipe = task.train.subset(torch.arange(chosen)), Recipe(epochs=100)
+    one = Examiner(task, CONFIG, recipe, task.train, 1000, seed=3)
+    assert one.recipe_for(graphs) == replace(recipe, validate_every=every)
+    seldom = Examiner(task, CONFIG, replace(recipe, validate_every=3), task.train, 1000, seed=3)
+    assert seldom.recipe_for(graphs).validate_every == max(every, 3)
+    few = Examiner(task, CONFIG, Recipe(epochs=60), task.train, 1000, seed=3)
+    assert few.recipe_for(graphs).validate_every == min(every, 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,7 +18,9 @@ from graphcondense.tasks import GraphTask
 from graphcondense.training import Recipe, predict, prediction_batches, probabilities, train
 
 _UNLIKE_A_JUDGE = 10**6  # networks of trials start from other weights than those that users and the judge train
-_LOOKS = 20  # at the validation graphs, in a trial
+_LOOKS = 20  # at the validation graphs that a trial has at least, where the judge has as many
+_SHARE = 0.5  # of the seconds of training that more looks may take
+_LOOK = 1 / 3  # of what training on as many nodes costs: no backward pass
 _MESSAGE_PASSING = ("gcn", "gin", "sage")
 
 
@@ -41,7 +44,7 @@ class Examiner:
     Args:
         task: its training and validation graphs score; validation graphs choose the epoch, as they do for the judge.
         network: the judge's network.
-        recipe: the judge's; validation graphs are looked at twenty times at most.
+        recipe: the judge's; validation graphs may be looked at less often, see :meth:`recipe_for`.
         pool: graphs that networks are asked about.
         scored: training graphs that score, at most.
         seed: decides which.
@@ -51,7 +54,7 @@ class Examiner:
         self, task: GraphTask, network: NetworkConfig, recipe: Recipe, pool: GraphStore, scored: int, seed: int
     ) -> None:
         self.task, self.network, self.pool = task, network, pool
-        self.recipe = replace(recipe, validate_every=max(recipe.validate_every, recipe.epochs // _LOOKS, 1))
+        self.recipe = recipe
         order = torch.randperm(len(task.train), generator=generator(seed, "scored graphs"))
         self.scored = task.train.subset(order[:scored].sort().values)
         self._batches: dict[str, list[list[SparseBatch]]] = {}
@@ -60,6 +63,16 @@ class Examiner:
     def other_kinds(self) -> Sequence[str]:
         """Two kinds of network beside the judge's."""
         return [kind for kind in _MESSAGE_PASSING if kind != self.network.kind][:2]
+
+    def recipe_for(self, graphs: GraphStore) -> Recipe:
+        """The judge's recipe, which looks at validation graphs as often as it pays.
+
+        What the judge keeps depends on how often it looks, so a trial looks as often where that is cheap: looks take
+        half of the seconds of training at most. But twenty are always taken, or as many as the judge takes.
+        """
+        affordable = math.ceil(_LOOK * len(self.task.val.x) / (_SHARE * len(graphs.x)))
+        every = min(affordable, max(self.recipe.epochs // _LOOKS, 1))
+        return replace(self.recipe, validate_every=max(self.recipe.validate_every, every))
 
     def examine(self, graphs: GraphStore, networks: int, kind: str | None = None) -> Said:
         """Train on ``graphs``; the same networks start from the same weights for every set.
@@ -72,7 +85,7 @@ class Examiner:
         task, config = self.task, replace(self.network, kind=kind or self.network.kind)
         network = Network(config, task.num_features, task.num_outputs)
         seeds = range(_UNLIKE_A_JUDGE, _UNLIKE_A_JUDGE + networks)
-        trained = train(network, graphs, task.val, seeds, self.recipe, task.metric)
+        trained = train(network, graphs, task.val, seeds, self.recipe_for(graphs), task.metric)
         if config.kind not in self._batches:
             self._batches[config.kind] = [prediction_batches(network, asked) for asked in (self.scored, self.pool)]
         of_scored, of_pool = (
