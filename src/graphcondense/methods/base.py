@@ -6,7 +6,7 @@ import importlib.metadata
 import platform
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Protocol
 
 from graphcondense.errors import InputError, check_count
@@ -47,6 +47,21 @@ class Condenser(Protocol):
 
     def condense(self, task: Any, callbacks: Sequence[Callback] = (), store: Store | None = None) -> Any:
         """The condensed dataset or graph."""
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """What a method has made.
+
+    Args:
+        graphs: class after class.
+        history: what each iteration measured.
+        facts: what the method has to say besides, for the file.
+    """
+
+    graphs: GraphStore
+    history: list[dict[str, float]] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,12 +131,6 @@ class Method(ABC):
             store: has the networks that were trained on the whole set before, for the methods that need one; by
                 default those of this process.
         """
-        self._begin(task)
-        graphs, history = self._condense(task, callbacks, store or _STORE)
-        return self._finish(task, graphs, history)
-
-    def _begin(self, task: GraphTask) -> None:
-        """Raise if there is anything wrong with ``task``."""
         if not isinstance(task, GraphTask):
             raise InputError(
                 f"task={type(task).__name__} must be a task: make one with gc.graph_task(your graphs); for the nodes "
@@ -131,11 +140,7 @@ class Method(ABC):
             raise InputError(f"method {self.name!r} cannot be spread over several processes: run it without torchrun")
         self.check(task)
         keep_freed_memory()
-
-    def _finish(
-        self, task: GraphTask, graphs: GraphStore, history: list[dict[str, float]], **more: Any
-    ) -> CondensedDataset:
-        """The graphs with all settings and what they came from; ``more`` is what this method has to say besides."""
+        made = self._condense(task, callbacks, store or _STORE)
         info = {
             "dataset": task.name,
             "method": self.name,
@@ -146,19 +151,17 @@ class Method(ABC):
             **({"feature_names": list(task.feature_names)} if task.feature_names else {}),
             "train_graphs": int(task.train_class_counts.sum()),
             "original_bytes": payload_bytes(task.train) if task.part is None else task.part.original_bytes,
-            "iterations": len(history),
-            "last": history[-1] if history else {},
+            "iterations": len(made.history),
+            "last": made.history[-1] if made.history else {},
             "versions": versions(),
-            **more,
+            **made.facts,
         }
-        return CondensedDataset(graphs, task.num_classes, task.metric, json_safe(info), history)
+        return CondensedDataset(made.graphs, task.num_classes, task.metric, json_safe(info), made.history)
 
     @abstractmethod
     def check(self, task: GraphTask) -> None:
         """Raise if ``task`` cannot give what the settings ask for; cheap, so that a long run fails before it starts."""
 
     @abstractmethod
-    def _condense(
-        self, task: GraphTask, callbacks: Sequence[Callback], store: Store
-    ) -> tuple[GraphStore, list[dict[str, float]]]:
-        """The graphs, class after class, and what each iteration measured."""
+    def _condense(self, task: GraphTask, callbacks: Sequence[Callback], store: Store) -> Made:
+        """The graphs, class after class, and what was measured."""

@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from graphcondense.errors import InputError
-from graphcondense.graphs import GraphStore
-from graphcondense.methods.base import Method
+from graphcondense.methods.base import Made, Method
 from graphcondense.methods.callbacks import Callback
 from graphcondense.models import Network, NetworkConfig
 from graphcondense.tasks import GraphTask
@@ -58,15 +57,13 @@ class Coreset(Method):
 
         return store.train(network, task.train, task.val, [self.seed], self.recipe, task.metric, progress)
 
-    def _condense(
-        self, task: GraphTask, callbacks: Sequence[Callback], store: Store
-    ) -> tuple[GraphStore, list[dict[str, float]]]:
+    def _condense(self, task: GraphTask, callbacks: Sequence[Callback], store: Store) -> Made:
         embedded = self._trained(task, store, callbacks).embeddings(task.train)[0].double()
         chosen = []
         for label, size in enumerate(self.class_sizes(task)):
             members = (task.train.y == label).nonzero().flatten()
             chosen.append(members[self.choose(embedded[members], size)])
-        return task.train.subset(torch.cat(chosen)), []
+        return Made(task.train.subset(torch.cat(chosen)))
 
     @staticmethod
     @abstractmethod

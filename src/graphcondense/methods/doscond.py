@@ -13,7 +13,7 @@ from graphcondense.errors import InputError, check_choice, check_count
 from graphcondense.graphs import GraphStore
 from graphcondense.machine import check_fits
 from graphcondense.matching import DISTANCES, Matcher, first_term, relative_squared, second_term, sparsity, total
-from graphcondense.methods.base import Method
+from graphcondense.methods.base import Made, Method
 from graphcondense.methods.callbacks import Callback
 from graphcondense.methods.loop import Matching
 from graphcondense.methods.numbers import LossWatch
@@ -127,10 +127,8 @@ class DosCond(Matching, Method):
         """At which weights gradients are matched."""
         return FreshWeights(matcher, source)
 
-    def _condense(
-        self, task: GraphTask, callbacks: Sequence[Callback], store: Store
-    ) -> tuple[GraphStore, list[dict[str, float]]]:
-        return self.iterate(Condensation(self, task), task, callbacks)
+    def _condense(self, task: GraphTask, callbacks: Sequence[Callback], store: Store) -> Made:
+        return Made(*self.iterate(Condensation(self, task), task, callbacks))
 
 
 class Condensation:

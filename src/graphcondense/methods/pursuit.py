@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from graphcondense.errors import InputError, check_at_least, check_choice, check_count
-from graphcondense.graphs import GraphStore
+from graphcondense.methods.base import Made
 from graphcondense.methods.callbacks import Callback, Callbacks
 from graphcondense.methods.ground import Choice, Ground, Trial
 from graphcondense.methods.regression import View
@@ -20,7 +20,6 @@ from graphcondense.methods.soft import Soft
 from graphcondense.methods.trials import Examiner
 from graphcondense.models import Network
 from graphcondense.seeding import generator
-from graphcondense.synthetic import CondensedDataset
 from graphcondense.tasks import GraphTask
 from graphcondense.training import Recipe, Store, adam_scales, tangent_kernel
 
@@ -137,30 +136,14 @@ class Pursuit(Soft):
         """Kinds of labels that are tried."""
         return (self.labels,) if self.labels != "best" else TRIED[::2] if self.is_tiny(task) else TRIED
 
-    def condense(
-        self, task: GraphTask, callbacks: Sequence[Callback] = (), store: Store | None = None
-    ) -> CondensedDataset:
+    def _condense(self, task: GraphTask, callbacks: Sequence[Callback], store: Store) -> Made:
         """The choice that taught best; ``info["trials"]`` has the scores of all that were tried."""
-        self._begin(task)
-        graphs, history, trials = self._tried(task, callbacks)
-        return self._finish(task, graphs, history, trials=trials)
-
-    def _condense(
-        self, task: GraphTask, callbacks: Sequence[Callback], store: Store
-    ) -> tuple[GraphStore, list[dict[str, float]]]:
-        graphs, history, _ = self._tried(task, callbacks)
-        return graphs, history
-
-    def _tried(
-        self, task: GraphTask, callbacks: Sequence[Callback]
-    ) -> tuple[GraphStore, list[dict[str, float]], dict[str, Any]]:
-        """The winner with its history, and how all did; without trials where there is but one."""
         steps = self.num_steps(task)
         with told(callbacks, self.most_told(task)) as step:
             entrants = self.entrants(task, self.ground(task, step), step)
             if len(entrants) == 1 and steps == 0:
                 _, choice, kind = entrants[0]
-                return choice.with_labels(kind), choice.history, {}
+                return Made(choice.with_labels(kind), choice.history, {"trials": {}})
             pool = entrants[0][0].graphs
             examiner = Examiner(task, self.network, self.recipe, pool, self.scored, self.seed)
             trials = [self.trial(task, examiner, *entrant, step) for entrant in entrants]
@@ -179,8 +162,8 @@ class Pursuit(Soft):
                 for one in trials
             ]
             used = {name: getattr(self, f"num_{name}")(task) for name in ("starts", "steps", "trained", "all_round")}
-            facts = {"winner": trials.index(best), "labels, error, score, other networks": shown, "used": used}
-            return best.graphs, best.choice.history, facts
+            told_of = {"winner": trials.index(best), "labels, error, score, other networks": shown, "used": used}
+            return Made(best.graphs, best.choice.history, {"trials": told_of})
 
     def most_told(self, task: GraphTask) -> int:
         """Kernels, starts and trials at most: what progress is counted in."""

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from graphcondense.errors import InputError
-from graphcondense.graphs import GraphStore
-from graphcondense.methods.base import Method
+from graphcondense.methods.base import Made, Method
 from graphcondense.methods.callbacks import Callback
 from graphcondense.seeding import generator
 from graphcondense.tasks import GraphTask
@@ -76,10 +75,8 @@ class RandomSelection(Method):
     def _choose(self, task: GraphTask) -> Tensor:
         return choose_at_random(task, self.class_sizes(task), generator(self.seed, "selection"))
 
-    def _condense(
-        self, task: GraphTask, callbacks: Sequence[Callback], store: Store
-    ) -> tuple[GraphStore, list[dict[str, float]]]:
-        return task.train.subset(self._choose(task)), []
+    def _condense(self, task: GraphTask, callbacks: Sequence[Callback], store: Store) -> Made:
+        return Made(task.train.subset(self._choose(task)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +88,5 @@ class Whole(Method):
     def check(self, task: GraphTask) -> None:
         """There is nothing that could be missing."""
 
-    def _condense(
-        self, task: GraphTask, callbacks: Sequence[Callback], store: Store
-    ) -> tuple[GraphStore, list[dict[str, float]]]:
-        return task.train, []
+    def _condense(self, task: GraphTask, callbacks: Sequence[Callback], store: Store) -> Made:
+        return Made(task.train)

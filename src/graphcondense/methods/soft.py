@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from graphcondense.errors import InputError, check_count
-from graphcondense.graphs import GraphStore
-from graphcondense.methods.base import Method
+from graphcondense.methods.base import Made, Method
 from graphcondense.methods.callbacks import Callback
 from graphcondense.methods.coresets import Herding
 from graphcondense.methods.selection import RandomSelection
@@ -55,11 +54,9 @@ class Soft(Method):
         check_count("teacher_networks", self.teacher_networks)
         check_count("teacher_hidden", self.teacher_hidden)
 
-    def _condense(
-        self, task: GraphTask, callbacks: Sequence[Callback], store: Store
-    ) -> tuple[GraphStore, list[dict[str, float]]]:
-        graphs, history = super()._condense(task, callbacks, store)  # type: ignore[safe-super]
-        return replace(graphs, y=self.teacher(task).probabilities(graphs)), history
+    def _condense(self, task: GraphTask, callbacks: Sequence[Callback], store: Store) -> Made:
+        made = super()._condense(task, callbacks, store)  # type: ignore[safe-super]
+        return replace(made, graphs=replace(made.graphs, y=self.teacher(task).probabilities(made.graphs)))
 
     def teacher(self, task: GraphTask) -> Teacher:
         """The teacher of ``task``."""
