@@ -10,7 +10,7 @@ import graphcondense as gc
 from graphcondense.errors import GraphcondenseError, InputError
 from graphcondense.graphs import GraphStore
 from graphcondense.methods import Pursuit, RandomSoft
-from graphcondense.methods.ground import Ground, Trial
+from graphcondense.methods.ground import Choice, Ground, Trial
 from graphcondense.methods.trials import Examiner, Said
 from graphcondense.models import NetworkConfig
 from graphcondense.training import Recipe
@@ -111,6 +111,22 @@ def test_steps_from_graphs_with_their_own_classes_keep_these(monkeypatch: pytest
     assert same(made.graphs, seen[6]) and made.graphs.y.tolist() == [0] * 7 + [1] * 7
 
 
+def test_steps_that_come_back_to_the_same_graphs_with_their_own_classes_train_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = invent(monkeypatch, [0.5, 0.6, 0.5, 0.6, 0.8, 0.9], {})
+    steps, first = [], Ground.next_to
+
+    def back(ground: Ground, choice: Choice, gap: torch.Tensor) -> Choice:
+        steps.append(choice.key)
+        return first(ground, choice, gap) if len(steps) == 1 else replace(choice, places=choice.places.flip(0))
+
+    monkeypatch.setattr(Ground, "next_to", back)
+    made = replace(LARGE, steps=3).condense(TASK)
+    assert len(steps) == 3 and len(set(steps[1:])) == 1 and len(seen) == 6
+    assert made.info["trials"]["winner"] == 5 and same(made.graphs, seen[5])
+
+
 def test_of_the_best_the_one_is_taken_that_teaches_other_networks_too(monkeypatch: pytest.MonkeyPatch) -> None:
     # The two kinds of labels of one choice count once, so three are left for the others: the two best of those.
     seen = invent(monkeypatch, [0.8, 0.81, 0.5, 0.6, 0.1, 0.9], {"gin": [0.8, 0.79], "sage": [0.6, 0.78]})
@@ -119,6 +135,23 @@ def test_of_the_best_the_one_is_taken_that_teaches_other_networks_too(monkeypatc
     tried = trials["labels, error, score, other networks"]
     assert [row[3] for row in tried] == [None, 0.78, None, None, None, 0.6]
     assert trials["winner"] == 1 and same(made.graphs, seen[1])
+
+
+@pytest.mark.parametrize(
+    ("gin", "sage", "trained"),
+    [
+        ([0.9], [0.87], [0.9]),  # no other can come first: it was the best of the judge's kind, and teaches the others
+        ([0.73, 0.9], [0.9, 0.9], [0.9, 0.84]),  # .9 - .0625 is less than the second has, whose .84 none can reach
+        ([0.5, 0.5, 0.9], [0.9, 0.9, 0.9], [0.9, 0.84, 0.81]),
+    ],
+)
+def test_others_are_trained_while_a_choice_could_still_come_first(
+    monkeypatch: pytest.MonkeyPatch, gin: list[float], sage: list[float], trained: list[float]
+) -> None:
+    invent(monkeypatch, [0.81, 0.8, 0.84, 0.5, 0.1, 0.9], {"gin": gin, "sage": sage})
+    made = replace(LARGE, steps=1, all_round=3).condense(TASK)
+    tried = made.info["trials"]["labels, error, score, other networks"]
+    assert sorted((row[2] for row in tried if row[3] is not None), reverse=True) == trained
 
 
 def test_other_networks_count_where_they_fall_short() -> None:

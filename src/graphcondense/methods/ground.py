@@ -33,6 +33,11 @@ class Choice:
     errors: list[float]
 
     @property
+    def key(self) -> frozenset[int]:
+        """The same for the same graphs in another order."""
+        return frozenset(self.places.tolist())
+
+    @property
     def history(self) -> list[dict[str, float]]:
         """What each round of exchanges measured."""
         return [{"loss": error} for error in self.errors]

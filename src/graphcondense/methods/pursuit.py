@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -53,8 +54,8 @@ class Pursuit(Soft):
         recipe: how the networks of trials are trained.
         finalists: ends that are tried, those with the least error; 1 (and one kind of labels, no steps) for no trials.
         steps: taken from the best of them, each of which is tried; ``None`` for 4 of up to 12 graphs and 8 of more.
-        all_round: choices, the best of those tried, that other kinds of network are trained on; 1 for none, ``None``
-            for 2 of up to 12 graphs and 3 of more.
+        all_round: choices, the best of those tried, that other kinds of network are trained on, at most; 1 for none,
+            ``None`` for 2 of up to 12 graphs and 3 of more.
         trained: networks that are trained in a trial; ``None`` for as many as make 40 graphs, but 2 to 5.
         scored: training graphs that they are scored on, at most.
         kernels: untrained networks whose tangent kernels are averaged over.
@@ -152,8 +153,11 @@ class Pursuit(Soft):
             kind = "own" if latest.kind == "own" else self.kinds(task)[0]
             for _ in range(steps):
                 ground = latest.ground
-                latest = self.trial(task, examiner, ground, ground.next_to(latest.choice, gap), kind, step)
-                trials.append(latest)
+                choice = ground.next_to(latest.choice, gap)
+                # Graphs with their own classes teach what they taught before; learned labels differ from step to step.
+                before = [one for one in trials if one.kind == kind == "own" and one.choice.key == choice.key]
+                latest = before[0] if before else self.trial(task, examiner, ground, choice, kind, step)
+                trials += [] if before else [latest]
                 gap = (gap + ground.gap(latest)) / 2
             trials = self.with_others(task, examiner, trials, step)
             best = max(trials, key=lambda trial: (trial.others is not None, trial.all_round))
@@ -209,15 +213,20 @@ class Pursuit(Soft):
     ) -> list[Trial]:
         """The trials, the best of them with what other kinds of network score, half as many as of the judge's kind.
 
-        Of several trials with the same graphs only the best one counts: labels change little.
+        Of several trials with the same graphs only the best one counts: labels change little. As other kinds only ever
+        count against a choice, none are trained on those that could not come first any more.
         """
         likely: dict[frozenset[int], int] = {}
         for number in sorted(range(len(trials)), key=lambda number: -trials[number].score):
-            likely.setdefault(frozenset(trials[number].choice.places.tolist()), number)
+            likely.setdefault(trials[number].choice.key, number)
         found, most, half = list(trials), self.num_all_round(task), (self.num_trained(task) + 1) // 2
+        first = -math.inf
         for number in list(likely.values())[: most if most > 1 else 0]:
+            if found[number].score <= first:
+                break
             scores = [examiner.examine(found[number].graphs, half, kind).score for kind in examiner.other_kinds]
             found[number] = replace(found[number], others=min(scores))
+            first = max(first, found[number].all_round)
             step()
         return found
 
@@ -261,7 +270,7 @@ class Pursuit(Soft):
         found: dict[frozenset[int], Choice] = {}
         for _ in range(self.num_starts(task)):
             choice = ground.choice(_draw(ground.graphs.y, self.class_sizes(task), source), self.rounds)
-            found[frozenset(choice.places.tolist())] = choice
+            found[choice.key] = choice
             step()
         return sorted(found.values(), key=lambda choice: choice.errors[-1])
 
