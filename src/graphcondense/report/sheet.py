@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rich import box
-from rich.console import Group
+from rich.console import Group, JustifyMethod
 from rich.table import Table
 from rich.text import Text
+
+_LONGER = 8  # letters that a column may be wider than its cells for its name
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,9 @@ class Sheet:
         """For the terminal, without the notes."""
         table = Table(box=box.SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False)
         for place, name in enumerate(self.header):
-            table.add_column(name, justify="left" if self._is_left(place) else "right", no_wrap=True)
+            justify: JustifyMethod = "left" if self._is_left(place) else "right"
+            widest = max((len(row[place]) for row in self.rows), default=len(name))
+            table.add_column(_in_lines(name, widest), justify=justify, vertical="bottom", no_wrap=True)
         for row in self.rows:
             table.add_row(*map(Text, row))
         return Group(Text(self.title), table)
@@ -57,6 +62,11 @@ class Sheet:
 
     def _is_left(self, place: int) -> bool:
         return place == 0 or place in self.left
+
+
+def _in_lines(name: str, widest: int) -> Text:
+    """A name that is much longer than its cells takes several lines: a terminal is not wide."""
+    return Text("\n".join(textwrap.wrap(name, widest + 2)) if len(name) > widest + _LONGER else name)
 
 
 def _escaped(text: str) -> str:
