@@ -23,8 +23,9 @@ import torch
 import graphcondense as gc
 from graphcondense.graphs import GraphStore
 from graphcondense.methods import Condenser, Pursuit, RandomSelection
+from graphcondense.methods.ground import Choice
 from graphcondense.methods.regression import View
-from graphcondense.methods.soft import fit_teacher
+from graphcondense.methods.teachers import fit_teacher
 from graphcondense.metrics import METRICS
 from graphcondense.models import Network
 from graphcondense.seeding import generator
@@ -71,6 +72,11 @@ class Lab:
         method = self.preset.method("pursuit", graphs_per_class=self.size, seed=seed)
         assert isinstance(method, Pursuit)
         return method
+
+    def chosen(self, seed: int) -> Choice:
+        """The likeliest of pursuit's choices, with all kinds of labels."""
+        method = self.pursuit(seed)
+        return method.choices(self.task, method.ground(self.task, method.taught(self.task)[1]))[0]
 
     def proxy(self) -> Callable[[GraphStore], float]:
         """One minus the error of kernel regression from graphs with soft labels to a thousand training graphs."""
@@ -130,7 +136,7 @@ def kinds(lab: Lab, sets: int) -> Scores:
         return replace(graphs, y=teacher.probabilities(graphs))
 
     for seed in range(sets):
-        hard, learned, choice = lab.random(seed), lab.learned(seed), lab.pursuit(seed).choices(lab.task)[0]
+        hard, learned, choice = lab.random(seed), lab.learned(seed), lab.chosen(seed)
         candidates = {
             "random, hard": hard,
             "random, soft": soft(hard),

@@ -50,7 +50,53 @@ def roc_auc(outputs: Tensor, y: Tensor) -> Tensor:
     return torch.as_tensor(area)
 
 
+def agreement(outputs: Tensor, probabilities: Tensor) -> Tensor:
+    """Mean probability of the predicted class: the accuracy to expect if labels were drawn from ``probabilities``.
+
+    Args:
+        outputs: as for :func:`accuracy`.
+        probabilities: ``num_graphs x num_classes``.
+
+    >>> agreement(torch.tensor([[2.0, 1.0], [0.0, 3.0]]), torch.tensor([[0.75, 0.25], [0.5, 0.5]])).item()
+    0.625
+    """
+    guess = (outputs[..., 0] > 0).long() if outputs.shape[-1] == 1 else outputs.argmax(-1)
+    each = probabilities.double().expand(*guess.shape, -1).gather(-1, guess.unsqueeze(-1))
+    return each.squeeze(-1).mean(-1)
+
+
+def order_agreement(outputs: Tensor, probabilities: Tensor) -> Tensor:
+    """ROC-AUC where a graph is of class 1 by a probability: the share of pairs in the right order, ties count half.
+
+    Two graphs count by the probability that the first is of class 1 and the second of class 0; labels of 0 and 1 give
+    :func:`roc_auc`.
+
+    Args:
+        outputs: as for :func:`roc_auc`.
+        probabilities: ``num_graphs x 2``.
+
+    >>> order_agreement(torch.tensor([[0.1], [0.4]]), torch.tensor([[0.75, 0.25], [0.25, 0.75]])).item()
+    0.9
+    """
+    score = outputs[..., -1] - outputs[..., 0] if outputs.shape[-1] == 2 else outputs[..., 0]
+    zero, one = probabilities.double().cpu().numpy().T
+    pairs = one.sum() * zero.sum() - one @ zero
+    if not pairs > 0:
+        raise InputError("ROC-AUC needs both classes, but all of these graphs are of one")
+    rows = score.detach().cpu().numpy().astype(np.float64).reshape(-1, len(one))
+    found = []
+    for row in rows:
+        level = np.unique(row, return_inverse=True)[1]
+        zeros = np.bincount(level, zero)
+        below = (np.cumsum(zeros) - zeros / 2)[level]
+        found.append((one @ (below - zero / 2)) / pairs)
+    return torch.tensor(np.array(found).reshape(score.shape[:-1]))
+
+
 METRICS: MappingProxyType[str, Callable[[Tensor, Tensor], Tensor]] = MappingProxyType(
     {"accuracy": accuracy, "roc_auc": roc_auc}
+)
+AGREEMENTS: MappingProxyType[str, Callable[[Tensor, Tensor], Tensor]] = MappingProxyType(
+    {"accuracy": agreement, "roc_auc": order_agreement}
 )
 METRIC_TITLES: MappingProxyType[str, str] = MappingProxyType({"accuracy": "accuracy (%)", "roc_auc": "ROC-AUC"})

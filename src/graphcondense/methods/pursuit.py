@@ -13,11 +13,13 @@ import torch
 from torch import Tensor
 
 from graphcondense.errors import InputError, check_at_least, check_choice, check_count
+from graphcondense.graphs import GraphStore
 from graphcondense.methods.base import Made
 from graphcondense.methods.callbacks import Callback, Callbacks
 from graphcondense.methods.ground import Choice, Ground, Trial
 from graphcondense.methods.regression import View
 from graphcondense.methods.soft import Soft
+from graphcondense.methods.teachers import networks_are_as_good, train_teacher
 from graphcondense.methods.trials import Examiner
 from graphcondense.models import Network
 from graphcondense.seeding import generator
@@ -26,7 +28,10 @@ from graphcondense.training import Recipe, Store, adam_scales, tangent_kernel
 
 LABELS = ("best", "learned", "teacher", "own")
 TRIED = ("learned", "teacher", "own")
+TEACHERS = ("best", "regression", "networks")
+_COUNTS = ("finalists", "scored", "kernels", "kernel_hidden", "pool", "rounds", "taught_networks", "taught_steps")
 Step = Callable[[], None]
+Word = Callable[[GraphStore], Tensor]
 _GRAPHS_STARTED, _FEWEST_STARTS, _MOST_STARTS = 128, 2, 32
 _GRAPHS_TRAINED, _FEWEST_TRAINED, _MOST_TRAINED = 40, 2, 5
 _TINY = 12  # graphs: of so few, a trial takes longer than all else, and a handful of trials finds what there is
@@ -43,6 +48,9 @@ class Pursuit(Soft):
     exchanged for the one of its class with the least error, over several untrained networks at once. Then labels are
     learned: those with the least error, drawn towards the teacher's.
 
+    There are two teachers: a regression that is fitted to all graphs, and networks that are trained on all graphs for a
+    while. What networks came to say, networks can learn, but the regression often knows more. Validation graphs decide.
+
     Kernel regression is not training, so the ends of several starts are tried: networks are trained on each as the
     judge does, and scored on training and validation graphs (see :class:`Examiner`). From the best, a few steps are
     taken that set right what the networks said wrongly, and each is tried. On the best of all, networks of two other
@@ -51,9 +59,14 @@ class Pursuit(Soft):
     Args:
         labels: ``"learned"``; ``"teacher"`` for the teacher's probabilities; ``"own"`` for the graphs' own classes;
             ``"best"`` tries all (of up to 12 graphs not the teacher's).
-        recipe: how the networks of trials are trained.
+        taught_by: who says what there is to learn: the ``"regression"`` of :class:`RandomSoft`, or ``"networks"`` that
+            are trained on all graphs for a short while; ``"best"`` takes these, unless the regression is right on
+            validation graphs more often by more than a standard error.
+        taught_networks: networks that are trained to teach.
+        taught_steps: of their training, at most.
+        recipe: how the networks of trials, and those that teach, are trained.
         finalists: ends that are tried, those with the least error; 1 (and one kind of labels, no steps) for no trials.
-        steps: taken from the best of them, each of which is tried; ``None`` for 4 of up to 12 graphs and 8 of more.
+        steps: taken from the best of them, each of which is tried; ``None`` for 1 of up to 12 graphs and 8 of more.
         all_round: choices, the best of those tried, that other kinds of network are trained on, at most; 1 for none,
             ``None`` for 2 of up to 12 graphs and 3 of more.
         trained: networks that are trained in a trial; ``None`` for as many as make 40 graphs, but 2 to 5.
@@ -69,13 +82,17 @@ class Pursuit(Soft):
     The other settings are those of :class:`RandomSoft`.
 
     >>> from graphcondense import load
-    >>> method = Pursuit(graphs_per_class=1, kernels=1, pool=50, labels="learned", finalists=1, steps=0)
+    >>> untried = {"taught_by": "regression", "labels": "learned", "finalists": 1, "steps": 0}
+    >>> method = Pursuit(graphs_per_class=1, kernels=1, pool=50, **untried)
     >>> method.condense(load("digits")).graphs.y.shape
     torch.Size([10, 10])
     """
 
     name: ClassVar[str] = "pursuit"
     labels: str = "best"
+    taught_by: str = "best"
+    taught_networks: int = 2
+    taught_steps: int = 500
     recipe: Recipe = Recipe()
     finalists: int = 2
     steps: int | None = None
@@ -93,9 +110,10 @@ class Pursuit(Soft):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("labels", self.labels, LABELS)
+        check_choice("taught_by", self.taught_by, TEACHERS)
         if not isinstance(self.recipe, Recipe):
             raise InputError(f"recipe={self.recipe!r} must be a Recipe, e.g. Recipe(epochs=100)")
-        for argument in ("finalists", "scored", "kernels", "kernel_hidden", "pool", "rounds"):
+        for argument in _COUNTS:
             check_count(argument, getattr(self, argument))
         if self.steps is not None:
             check_count("steps", self.steps, minimum=0)
@@ -127,7 +145,7 @@ class Pursuit(Soft):
 
     def num_steps(self, task: GraphTask) -> int:
         """Steps from the best end."""
-        return self.steps if self.steps is not None else 4 if self.is_tiny(task) else 8
+        return self.steps if self.steps is not None else 1 if self.is_tiny(task) else 8
 
     def num_all_round(self, task: GraphTask) -> int:
         """Choices that other kinds of network are trained on."""
@@ -141,12 +159,14 @@ class Pursuit(Soft):
         """The choice that taught best; ``info["trials"]`` has the scores of all that were tried."""
         steps = self.num_steps(task)
         with told(callbacks, self.most_told(task)) as step:
-            entrants = self.entrants(task, self.ground(task, step), step)
+            teacher, word = self.taught(task)
+            entrants = self.entrants(task, self.ground(task, word, step), step)
             if len(entrants) == 1 and steps == 0:
                 _, choice, kind = entrants[0]
-                return Made(choice.with_labels(kind), choice.history, {"trials": {}})
+                return Made(choice.with_labels(kind), choice.history, {"teacher": teacher, "trials": {}})
             pool = entrants[0][0].graphs
-            examiner = Examiner(task, self.network, self.recipe, pool, self.scored, self.seed)
+            model = word if teacher == "networks" else None
+            examiner = Examiner(task, self.network, self.recipe, pool, self.scored, self.seed, model)
             trials = [self.trial(task, examiner, *entrant, step) for entrant in entrants]
             latest = max(trials, key=lambda trial: trial.score)  # the first of equals
             gap = latest.ground.gap(latest)
@@ -167,7 +187,7 @@ class Pursuit(Soft):
             ]
             used = {name: getattr(self, f"num_{name}")(task) for name in ("starts", "steps", "trained", "all_round")}
             told_of = {"winner": trials.index(best), "labels, error, score, other networks": shown, "used": used}
-            return Made(best.graphs, best.choice.history, {"trials": told_of})
+            return Made(best.graphs, best.choice.history, {"teacher": teacher, "trials": told_of})
 
     def most_told(self, task: GraphTask) -> int:
         """Kernels, starts and trials at most: what progress is counted in."""
@@ -219,7 +239,7 @@ class Pursuit(Soft):
         likely: dict[frozenset[int], int] = {}
         for number in sorted(range(len(trials)), key=lambda number: -trials[number].score):
             likely.setdefault(trials[number].choice.key, number)
-        found, most, half = list(trials), self.num_all_round(task), (self.num_trained(task) + 1) // 2
+        found, most, half = list(trials), self.num_all_round(task), max(1, self.num_trained(task) // 2)
         first = -math.inf
         for number in list(likely.values())[: most if most > 1 else 0]:
             if found[number].score <= first:
@@ -230,16 +250,28 @@ class Pursuit(Soft):
             step()
         return found
 
-    def ground(self, task: GraphTask, step: Step = lambda: None) -> Ground:
+    def taught(self, task: GraphTask) -> tuple[str, Word]:
+        """Who says what there is to learn, and what gives the word of a teacher, ``G x C``."""
+        regression = None if self.taught_by == "networks" else self.teacher(task)
+        if self.taught_by != "regression":
+            few, steps = self.taught_networks, self.taught_steps
+            networks = train_teacher(task, self.network, self.recipe, few, steps, self.seed)
+            if regression is None or networks_are_as_good(task, networks, regression, self.seed):
+                return "networks", networks.probabilities
+        assert regression is not None
+        return "regression", regression.probabilities
+
+    def ground(self, task: GraphTask, word: Word, step: Step = lambda: None) -> Ground:
         """The graphs that are chosen from, with kernels.
 
         Args:
             task: whose training graphs they are.
+            word: the teacher's.
             step: called after each kernel.
         """
         source = generator(self.seed, "pool")
         graphs = task.train.subset(self._pool(task, source))
-        taught = self.teacher(task).probabilities(graphs)
+        taught = word(graphs)
         even, weights = 1 / task.num_classes, _weights(task, graphs.y)
         aim = taught.double() - even
         network = Network(replace(self.network, hidden=self.kernel_hidden), task.num_features, task.num_outputs)
@@ -256,16 +288,14 @@ class Pursuit(Soft):
             step()
         return Ground(graphs, taught, views, self.pull)
 
-    def choices(self, task: GraphTask, ground: Ground | None = None, step: Step = lambda: None) -> list[Choice]:
+    def choices(self, task: GraphTask, ground: Ground, step: Step = lambda: None) -> list[Choice]:
         """Where the exchanges ended, from each start, without repeats, the one with the least error first.
 
         Args:
             task: where to choose from.
-            ground: its graphs with kernels, where they are known already.
+            ground: its graphs with kernels.
             step: called after each start.
         """
-        if ground is None:
-            ground = self.ground(task).hard() if self.labels == "own" else self.ground(task)
         source = generator(self.seed, "pursuit")
         found: dict[frozenset[int], Choice] = {}
         for _ in range(self.num_starts(task)):

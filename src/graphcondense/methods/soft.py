@@ -11,24 +11,10 @@ from graphcondense.methods.base import Made, Method
 from graphcondense.methods.callbacks import Callback
 from graphcondense.methods.coresets import Herding
 from graphcondense.methods.selection import RandomSelection
-from graphcondense.models import Network, NetworkConfig
+from graphcondense.methods.teachers import fit_teacher
+from graphcondense.models import NetworkConfig
 from graphcondense.tasks import GraphTask
 from graphcondense.training import Store, Teacher
-
-
-def fit_teacher(task: GraphTask, kind: NetworkConfig, networks: int, hidden: int, seed: int) -> Teacher:
-    """A teacher of ``task``; ROC-AUC does not care how many graphs a class has, so neither does it.
-
-    Args:
-        task: whose training graphs it is fitted to.
-        kind: the kind of its untrained networks.
-        networks: how many.
-        hidden: their width.
-        seed: decides their weights.
-    """
-    network = Network(replace(kind, hidden=hidden), task.num_features, task.num_outputs)
-    balanced = task.metric == "roc_auc"
-    return Teacher.fit(network, task.train, task.num_classes, networks=networks, balanced=balanced, seed=seed)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from graphcondense.graphs import GraphStore
-from graphcondense.metrics import METRICS
+from graphcondense.metrics import AGREEMENTS, METRICS
 from graphcondense.models import Network, NetworkConfig
 from graphcondense.real import SparseBatch
 from graphcondense.seeding import generator
@@ -21,6 +21,8 @@ _UNLIKE_A_JUDGE = 10**6  # networks of trials start from other weights than thos
 _LOOKS = 20  # at the validation graphs that a trial has at least, where the judge has as many
 _SHARE = 0.5  # of the seconds of training that more looks may take
 _LOOK = 1 / 3  # of what training on as many nodes costs: no backward pass
+_NODES_MORE = 500  # take about as long as all of a pass that does not depend on the number of nodes
+_AS_GOOD_AS_LABELS = 1000  # graphs whose classes tell as much as what a model says
 _MESSAGE_PASSING = ("gcn", "gin", "sage")
 
 
@@ -29,8 +31,7 @@ class Said:
     """What networks have learned from a set.
 
     Args:
-        score: mean over the networks, on training and validation graphs weighted by the roots of their numbers: there
-            are many training graphs, but those that are held out may be of other kinds.
+        score: mean over the networks, see :class:`Examiner`.
         pool: class probabilities of the graphs that are chosen from, mean over the networks, ``G x C``.
     """
 
@@ -41,6 +42,10 @@ class Said:
 class Examiner:
     """Trains networks on sets of graphs and scores them.
 
+    Scores are on training and validation graphs, weighted by the roots of their numbers: there are many training
+    graphs, but those that are held out may be of other kinds. Where there is a model, scores are also by how much is
+    said what it says: the fewer graphs there are, the less their classes tell, and the more of a score is by the model.
+
     Args:
         task: its training and validation graphs score; validation graphs choose the epoch, as they do for the judge.
         network: the judge's network.
@@ -48,15 +53,24 @@ class Examiner:
         pool: graphs that networks are asked about.
         scored: training graphs that score, at most.
         seed: decides which.
+        model: networks that were trained on all graphs, what says their class probabilities, ``G x C``; if any.
     """
 
     def __init__(
-        self, task: GraphTask, network: NetworkConfig, recipe: Recipe, pool: GraphStore, scored: int, seed: int
+        self,
+        task: GraphTask,
+        network: NetworkConfig,
+        recipe: Recipe,
+        pool: GraphStore,
+        scored: int,
+        seed: int,
+        model: Callable[[GraphStore], Tensor] | None = None,
     ) -> None:
         self.task, self.network, self.pool = task, network, pool
         self.recipe = recipe
         order = torch.randperm(len(task.train), generator=generator(seed, "scored graphs"))
         self.scored = task.train.subset(order[:scored].sort().values)
+        self._model = None if model is None else [model(graphs) for graphs in (self.scored, task.val)]
         self._batches: dict[str, list[list[SparseBatch]]] = {}
 
     @property
@@ -70,7 +84,8 @@ class Examiner:
         What the judge keeps depends on how often it looks, so a trial looks as often where that is cheap: looks take
         half of the seconds of training at most. But twenty are always taken, or as many as the judge takes.
         """
-        affordable = math.ceil(_LOOK * len(self.task.val.x) / (_SHARE * len(graphs.x)))
+        look, training = len(self.task.val.x) + _NODES_MORE, len(graphs.x) + _NODES_MORE
+        affordable = math.ceil(_LOOK * look / (_SHARE * training))
         every = min(affordable, max(self.recipe.epochs // _LOOKS, 1))
         return replace(self.recipe, validate_every=max(self.recipe.validate_every, every))
 
@@ -87,11 +102,17 @@ class Examiner:
         seeds = range(_UNLIKE_A_JUDGE, _UNLIKE_A_JUDGE + networks)
         trained = train(network, graphs, task.val, seeds, self.recipe_for(graphs), task.metric)
         if config.kind not in self._batches:
-            self._batches[config.kind] = [prediction_batches(network, asked) for asked in (self.scored, self.pool)]
-        of_scored, of_pool = (
+            asked = (self.scored, self.pool, task.val)
+            self._batches[config.kind] = [prediction_batches(network, graphs) for graphs in asked]
+        of_scored, of_pool, of_val = (
             predict(network, trained.weights, trained.statistics, batches) for batches in self._batches[config.kind]
         )
-        scores = torch.stack([METRICS[task.metric](of_scored, self.scored.y).mean(), trained.val_scores.mean()])
+        scores = [METRICS[task.metric](of_scored, self.scored.y).mean(), trained.val_scores.mean()]
+        if self._model is not None:
+            agree = AGREEMENTS[task.metric]
+            agreed = [agree(said, word).mean() for said, word in zip((of_scored, of_val), self._model, strict=True)]
+            share = len(self.scored) / (len(self.scored) + _AS_GOOD_AS_LABELS)
+            scores = [share * own + (1 - share) * other for own, other in zip(scores, agreed, strict=True)]
         parts = torch.tensor([len(self.scored), len(task.val)], dtype=torch.float64).sqrt()
-        score = float(parts @ scores.double() / parts.sum())
+        score = float(parts @ torch.stack(scores).double() / parts.sum())
         return Said(score, probabilities(of_pool.double()).mean(0))

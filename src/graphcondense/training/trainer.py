@@ -15,7 +15,7 @@ from graphcondense.metrics import METRICS
 from graphcondense.models import Network, Parameters
 from graphcondense.real import CACHED_ROWS, RealGraphs, SparseBatch
 from graphcondense.seeding import generator
-from graphcondense.training.losses import graph_losses
+from graphcondense.training.losses import graph_losses, probabilities
 
 Progress = Callable[[int, int], None]
 # Hidden layers of a few megabytes stay in the cache; much larger ones take three times as long.
@@ -98,6 +98,10 @@ class TrainedNetworks:
     def outputs(self, graphs: GraphStore) -> Tensor:
         """Outputs of every network for every graph, ``S x G x O``."""
         return predict(self.network, self.weights, self.statistics, prediction_batches(self.network, graphs))
+
+    def probabilities(self, graphs: GraphStore) -> Tensor:
+        """Class probabilities of graphs, mean over the networks, ``G x C``."""
+        return probabilities(self.outputs(graphs).double()).mean(0).float()
 
     @torch.no_grad()
     def embeddings(self, graphs: GraphStore) -> Tensor:
