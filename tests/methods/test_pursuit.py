@@ -11,6 +11,7 @@ from graphcondense.errors import GraphcondenseError, InputError
 from graphcondense.graphs import GraphStore
 from graphcondense.methods import Pursuit, RandomSoft
 from graphcondense.methods.ground import Choice, Ground, Trial
+from graphcondense.methods.teachers import train_teacher
 from graphcondense.methods.trials import Examiner, Said
 from graphcondense.models import NetworkConfig
 from graphcondense.training import Recipe
@@ -79,6 +80,25 @@ def test_without_trials_the_likeliest_choice_is_the_result(labels: str) -> None:
     assert same(made.graphs, choices(method)[0].with_labels(labels))
     assert made.info["trials"] == {}
     assert made.history[-1]["loss"] == pytest.approx(choices(method)[0].errors[-1])
+
+
+def test_networks_teach_where_the_regression_does_not_know_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr("graphcondense.methods.pursuit.networks_are_as_good", lambda *_: asked.append(1) or good)
+    for good in (True, False):
+        made = replace(METHOD, taught_by="best").condense(TASK)
+        teacher = "networks" if good else "regression"
+        alone = replace(METHOD, taught_by=teacher).condense(TASK)
+        assert same(made.graphs, alone.graphs) and made.info["teacher"] == alone.info["teacher"] == teacher
+        assert made.info["trials"] == alone.info["trials"]
+    assert len(asked) == 2
+
+
+def test_networks_word_is_what_there_is_to_learn() -> None:
+    method = replace(METHOD, taught_by="networks", taught_steps=20)
+    networks = train_teacher(TASK, METHOD.network, METHOD.recipe, 2, 20, METHOD.seed)
+    choice = choices(method)[0]
+    torch.testing.assert_close(choice.with_labels("teacher").y, networks.probabilities(choice.chosen))
 
 
 LARGE = replace(METHOD, graphs_per_class=7, starts=6, finalists=2)
@@ -285,7 +305,19 @@ def test_fewer_starts_and_networks_where_each_is_larger(graphs: int, starts: int
 
 
 @pytest.mark.parametrize(
-    "setting", ["finalists", "trained", "scored", "kernels", "kernel_hidden", "pool", "rounds", "starts", "all_round"]
+    "setting",
+    [
+        "finalists",
+        "trained",
+        "scored",
+        "kernels",
+        "kernel_hidden",
+        "pool",
+        "rounds",
+        "starts",
+        "all_round",
+        "taught_steps",
+    ],
 )
 def test_settings_are_checked(setting: str) -> None:
     with pytest.raises(InputError, match=f"{setting}=0"):
@@ -301,6 +333,8 @@ def test_more_settings_are_checked() -> None:
         Pursuit(penalty=-1)
     with pytest.raises(InputError, match="unknown labels 'hard'"):
         Pursuit(labels="hard")
+    with pytest.raises(InputError, match="unknown taught_by 'me'"):
+        Pursuit(taught_by="me")
     with pytest.raises(InputError, match="graphs_per_class=1000 is more than"):
         Pursuit(graphs_per_class=1000).condense(TASK)
 

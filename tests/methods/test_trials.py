@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from graphcondense.datasets import graph_task
+from graphcondense.graphs import GraphStore
 from graphcondense.methods.trials import Examiner
 from graphcondense.models import Network, NetworkConfig
 from graphcondense.training import Recipe, train
@@ -53,17 +54,39 @@ def test_other_kinds_are_not_the_judges(kind: str, others: list[str]) -> None:
     assert list(examiner(NetworkConfig(kind)).other_kinds) == others
 
 
-@pytest.mark.parametrize(("chosen", "every"), [(1, 4), (2, 2), (9, 1)])
-def test_looks_take_half_of_the_seconds_of_training_but_twenty_are_taken(chosen: int, every: int) -> None:
-    # A look at the 6 validation graphs costs as much as a step on 2, and half of a step may be spent on looks.
+@pytest.mark.parametrize(("nodes", "chosen", "every"), [(500, 1, 3), (500, 2, 2), (500, 9, 1), (5, 1, 1)])
+def test_looks_take_half_of_the_seconds_of_training_but_twenty_are_taken(nodes: int, chosen: int, every: int) -> None:
+    # With 500 nodes more for every pass, a look at 6 graphs of 500 nodes costs a third of 3,500, a step on one graph
+    # 1,000, and half of that may be spent on looks: 2.3 steps a look.
     source = torch.Generator().manual_seed(0)
-    data = [random_graph(source, 5, label=number % 2) for number in range(60)]
+    data = [random_graph(source, nodes, density=2 / nodes, label=number % 2) for number in range(60)]
     task = graph_task(data, name="even")
     assert len(task.val) == 6
     graphs, recipe = task.train.subset(torch.arange(chosen)), Recipe(epochs=100)
     one = Examiner(task, CONFIG, recipe, task.train, 1000, seed=3)
     assert one.recipe_for(graphs) == replace(recipe, validate_every=every)
-    seldom = Examiner(task, CONFIG, replace(recipe, validate_every=3), task.train, 1000, seed=3)
-    assert seldom.recipe_for(graphs).validate_every == max(every, 3)
-    few = Examiner(task, CONFIG, Recipe(epochs=60), task.train, 1000, seed=3)
-    assert few.recipe_for(graphs).validate_every == min(every, 3)
+    seldom = Examiner(task, CONFIG, replace(recipe, validate_every=4), task.train, 1000, seed=3)
+    assert seldom.recipe_for(graphs).validate_every == 4
+    few = Examiner(task, CONFIG, Recipe(epochs=40), task.train, 1000, seed=3)
+    assert few.recipe_for(graphs).validate_every == min(every, 2)
+
+
+def test_a_model_has_a_say_and_the_more_the_fewer_graphs_there_are() -> None:
+    def model(graphs: GraphStore) -> torch.Tensor:
+        second = 0.1 + 0.8 * graphs.x[graphs.node_ptr[:-1], 0]  # of the first node
+        return torch.stack([1 - second, second], dim=1)
+
+    network = Network(CONFIG, TASK.num_features, TASK.num_outputs)
+    networks = train(network, GRAPHS, TASK.val, [10**6], RECIPE, TASK.metric)
+    scored = examiner(scored=50).scored
+    share = 50 / 1050
+    expected = []
+    for graphs in (scored, TASK.val):
+        guess = networks.outputs(graphs)[0].argmax(1)
+        own = float((guess == graphs.y).double().mean())
+        expected.append(share * own + (1 - share) * float(model(graphs).gather(1, guess.unsqueeze(1)).mean()))
+    parts = torch.tensor([50, len(TASK.val)]).double().sqrt()
+    one = Examiner(TASK, CONFIG, RECIPE, TASK.train, 50, seed=3, model=model)
+    score = float((parts * torch.tensor(expected).double()).sum() / parts.sum())
+    assert one.examine(GRAPHS, 1).score == pytest.approx(score)
+    assert one.examine(GRAPHS, 1).score != examiner(scored=50).examine(GRAPHS, 1).score

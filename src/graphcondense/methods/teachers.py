@@ -57,9 +57,10 @@ def train_teacher(
 
 
 def networks_are_as_good(task: GraphTask, networks: TrainedNetworks, regression: Teacher, seed: int) -> bool:
-    """Whether networks are right on validation graphs as often as a regression, or less by one standard error at most.
+    """Whether networks are right on validation graphs as often as a regression, or less by less than a standard error.
 
-    What networks came to say, networks can learn: they teach unless the regression plainly knows more.
+    What networks came to say, networks can learn: they teach unless the regression plainly knows more. Not where both
+    know all: networks that had nothing more to learn after an epoch or two say little.
 
     Args:
         task: whose validation graphs are asked about.
@@ -77,4 +78,4 @@ def networks_are_as_good(task: GraphTask, networks: TrainedNetworks, regression:
         of_networks, of_regression = metric(said[:, drawn], y[drawn])
         ahead.append(of_networks - of_regression)
     of_networks, of_regression = metric(said, y)
-    return bool(of_networks >= of_regression - torch.stack(ahead).std())
+    return bool(of_networks > of_regression - torch.stack(ahead).std())
