@@ -35,6 +35,7 @@ Word = Callable[[GraphStore], Tensor]
 _GRAPHS_STARTED, _FEWEST_STARTS, _MOST_STARTS = 128, 2, 32
 _GRAPHS_TRAINED, _FEWEST_TRAINED, _MOST_TRAINED = 40, 2, 5
 _TINY = 12  # graphs: of so few, a trial takes longer than all else, and a handful of trials finds what there is
+_MANY = 500  # training graphs: with less all else is so quick that few steps may be taken
 _SETS, _STEPS = 3, 60  # random choices, and steps of training on each, that show Adam's scales
 
 
@@ -66,7 +67,8 @@ class Pursuit(Soft):
         taught_steps: of their training, at most.
         recipe: how the networks of trials, and those that teach, are trained.
         finalists: ends that are tried, those with the least error; 1 (and one kind of labels, no steps) for no trials.
-        steps: taken from the best of them, each of which is tried; ``None`` for 1 of up to 12 graphs and 8 of more.
+        steps: taken from the best of them, each of which is tried; ``None`` for 8, but of up to 12
+            graphs for 4, and 1 where there are less than 500 training graphs.
         all_round: choices, the best of those tried, that other kinds of network are trained on, at most; 1 for none,
             ``None`` for 2 of up to 12 graphs and 3 of more.
         trained: networks that are trained in a trial; ``None`` for as many as make 40 graphs, but 2 to 5.
@@ -145,7 +147,9 @@ class Pursuit(Soft):
 
     def num_steps(self, task: GraphTask) -> int:
         """Steps from the best end."""
-        return self.steps if self.steps is not None else 1 if self.is_tiny(task) else 8
+        if self.steps is not None:
+            return self.steps
+        return 8 if not self.is_tiny(task) else 4 if len(task.train) >= _MANY else 1
 
     def num_all_round(self, task: GraphTask) -> int:
         """Choices that other kinds of network are trained on."""
