@@ -651,6 +651,12 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(tiny: str, monkeypatch: p
 
 
 @pytest.mark.usefixtures("small")
+def test_an_early_stop_needs_iterations(tiny: str) -> None:
+    line = run_error("condense", tiny, "-n", 1, "--method", "pursuit", "--early-stop", 2, "--out", "run")
+    assert line == "--early-stop does not apply: pursuit has no iterations to stop"
+    assert not Path("run").exists()
+
+
 def test_an_early_stop_says_what_it_kept(tiny: str) -> None:
     result = run("condense", tiny, "-n", 1, "--iterations", 4, "--early-stop", 2, "--out", "run")
     assert result.exit_code == 0, result.stderr

@@ -66,7 +66,7 @@ def test_check_count_accepts_what_reaches_its_minimum() -> None:
         check_count("seed", 4, minimum=5)
 
 
-@pytest.mark.parametrize("value", [-0.1, True, "1", None, float("nan")])
+@pytest.mark.parametrize("value", [-0.1, True, "1", None, float("nan"), float("inf")])
 def test_check_at_least_refuses(value: float) -> None:
     with pytest.raises(InputError, match=r"^rate=.* must be a number of at least 0$"):
         check_at_least("rate", value, 0)

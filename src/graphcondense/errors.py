@@ -7,6 +7,7 @@ leaves with exit code 2; anything that is not a :class:`GraphcondenseError` is o
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 
 
@@ -63,8 +64,8 @@ def check_choice(argument: str, value: str, known: Iterable[str]) -> str:
 
 
 def check_at_least(argument: str, value: float, minimum: float) -> None:
-    """Raise unless ``value`` is a number that is at least ``minimum``."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= minimum:
+    """Raise unless ``value`` is a finite number that is at least ``minimum``."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.inf > value >= minimum:
         raise InputError(f"{argument}={value!r} must be a number of at least {minimum}")
 
 

@@ -172,6 +172,8 @@ def condense(
         return chosen.method(method, **(named | more | extra))
 
     method_of(known)  # what is wrong is said before anything is loaded
+    if early_stop is not None and "iterations" not in {one.name for one in fields(known.methods[method])}:
+        raise InputError(f"--early-stop does not apply: {method} has no iterations to stop")
     with world(timeout) as ranks:
         if deterministic and ranks.size > 1:
             raise InputError(

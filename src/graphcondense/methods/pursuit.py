@@ -61,8 +61,8 @@ class Pursuit(Soft):
         labels: ``"learned"``; ``"teacher"`` for the teacher's probabilities; ``"own"`` for the graphs' own classes;
             ``"best"`` tries all (of up to 12 graphs not the teacher's).
         taught_by: who says what there is to learn: the ``"regression"`` of :class:`RandomSoft`, or ``"networks"`` that
-            are trained on all graphs for a short while; ``"best"`` takes these, unless the regression is right on
-            validation graphs more often by more than a standard error.
+            are trained on all graphs for a short while; ``"best"`` takes these, unless the regression's score on
+            validation graphs is higher by a standard error or more, or both err on the same graphs.
         taught_networks: networks that are trained to teach.
         taught_steps: of their training, at most.
         recipe: how the networks of trials, and those that teach, are trained.
