@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 from torch import Tensor
 
@@ -23,8 +24,7 @@ def accuracy(outputs: Tensor, y: Tensor) -> Tensor:
     >>> accuracy(torch.tensor([[2.0, 1.0], [0.0, 3.0]]), torch.tensor([0, 0])).item()
     0.5
     """
-    guess = (outputs[..., 0] > 0).long() if outputs.shape[-1] == 1 else outputs.argmax(-1)
-    return (guess == y).double().mean(-1)
+    return (_predicted(outputs) == y).double().mean(-1)
 
 
 def roc_auc(outputs: Tensor, y: Tensor) -> Tensor:
@@ -44,8 +44,7 @@ def roc_auc(outputs: Tensor, y: Tensor) -> Tensor:
             f"ROC-AUC needs both classes, but of {len(y)} graphs {ones} are of class 1: use a stratified split "
             "or metric='accuracy'"
         )
-    score = outputs[..., -1] - outputs[..., 0] if outputs.shape[-1] == 2 else outputs[..., 0]
-    ranks = rankdata(score.detach().cpu().numpy().astype(np.float64), axis=-1)
+    ranks = rankdata(_of_second(outputs), axis=-1)
     area = (ranks[..., positive].sum(-1) - ones * (ones + 1) / 2) / (ones * zeros)
     return torch.as_tensor(area)
 
@@ -60,7 +59,7 @@ def agreement(outputs: Tensor, probabilities: Tensor) -> Tensor:
     >>> agreement(torch.tensor([[2.0, 1.0], [0.0, 3.0]]), torch.tensor([[0.75, 0.25], [0.5, 0.5]])).item()
     0.625
     """
-    guess = (outputs[..., 0] > 0).long() if outputs.shape[-1] == 1 else outputs.argmax(-1)
+    guess = _predicted(outputs)
     each = probabilities.double().expand(*guess.shape, -1).gather(-1, guess.unsqueeze(-1))
     return each.squeeze(-1).mean(-1)
 
@@ -78,14 +77,13 @@ def order_agreement(outputs: Tensor, probabilities: Tensor) -> Tensor:
     >>> order_agreement(torch.tensor([[0.1], [0.4]]), torch.tensor([[0.75, 0.25], [0.25, 0.75]])).item()
     0.9
     """
-    score = outputs[..., -1] - outputs[..., 0] if outputs.shape[-1] == 2 else outputs[..., 0]
+    score = _of_second(outputs)
     zero, one = probabilities.double().cpu().numpy().T
     pairs = one.sum() * zero.sum() - one @ zero
     if not pairs > 0:
         raise InputError("ROC-AUC needs both classes, but all of these graphs are of one")
-    rows = score.detach().cpu().numpy().astype(np.float64).reshape(-1, len(one))
     found = []
-    for row in rows:
+    for row in score.reshape(-1, len(one)):
         level = np.unique(row, return_inverse=True)[1]
         zeros = np.bincount(level, zero)
         below = (np.cumsum(zeros) - zeros / 2)[level]
@@ -96,6 +94,19 @@ def order_agreement(outputs: Tensor, probabilities: Tensor) -> Tensor:
 METRICS: MappingProxyType[str, Callable[[Tensor, Tensor], Tensor]] = MappingProxyType(
     {"accuracy": accuracy, "roc_auc": roc_auc}
 )
+
+
+def _predicted(outputs: Tensor) -> Tensor:
+    """Classes; with one column, its sign decides."""
+    return (outputs[..., 0] > 0).long() if outputs.shape[-1] == 1 else outputs.argmax(-1)
+
+
+def _of_second(outputs: Tensor) -> NDArray[np.float64]:
+    """Scores of class 1."""
+    score = outputs[..., -1] - outputs[..., 0] if outputs.shape[-1] == 2 else outputs[..., 0]
+    return score.detach().cpu().numpy().astype(np.float64)
+
+
 AGREEMENTS: MappingProxyType[str, Callable[[Tensor, Tensor], Tensor]] = MappingProxyType(
     {"accuracy": agreement, "roc_auc": order_agreement}
 )
