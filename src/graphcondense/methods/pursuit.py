@@ -29,7 +29,7 @@ from graphcondense.training import Recipe, Store, adam_scales, tangent_kernel
 LABELS = ("best", "learned", "teacher", "own")
 TRIED = ("learned", "teacher", "own")
 TEACHERS = ("best", "regression", "networks")
-_COUNTS = ("finalists", "scored", "kernels", "kernel_hidden", "pool", "rounds", "taught_networks", "taught_steps")
+_COUNTS = ("finalists", "scored", "kernels", "kernel_hidden", "pool", "rounds", "patience", "taught_networks", "taught_steps")
 Step = Callable[[], None]
 Word = Callable[[GraphStore], Tensor]
 _GRAPHS_STARTED, _FEWEST_STARTS, _MOST_STARTS = 128, 2, 32
@@ -69,6 +69,7 @@ class Pursuit(Soft):
         finalists: ends that are tried, those with the least error; 1 (and one kind of labels, no steps) for no trials.
         steps: taken from the best of them, each of which is tried; ``None`` for 8, but of up to 12
             graphs for 4, and 1 where there are less than 500 training graphs.
+        patience: steps in a row without a better score, after which no more are taken.
         all_round: choices, the best of those tried, that other kinds of network are trained on, at most; 1 for none,
             ``None`` for 2 of up to 12 graphs and 3 of more.
         trained: networks that are trained in a trial; ``None`` for as many as make 40 graphs, but 2 to 5.
@@ -98,6 +99,7 @@ class Pursuit(Soft):
     recipe: Recipe = Recipe()
     finalists: int = 2
     steps: int | None = None
+    patience: int = 3
     all_round: int | None = None
     trained: int | None = None
     scored: int = 4000
@@ -172,17 +174,7 @@ class Pursuit(Soft):
             model = word if teacher == "networks" else None
             examiner = Examiner(task, self.network, self.recipe, pool, self.scored, self.seed, model)
             trials = [self.trial(task, examiner, *entrant, step) for entrant in entrants]
-            latest = max(trials, key=lambda trial: trial.score)  # the first of equals
-            gap = latest.ground.gap(latest)
-            kind = "own" if latest.kind == "own" else self.kinds(task)[0]
-            for _ in range(steps):
-                ground = latest.ground
-                choice = ground.next_to(latest.choice, gap)
-                # Graphs with their own classes teach what they taught before; learned labels differ from step to step.
-                before = [one for one in trials if one.kind == kind == "own" and one.choice.key == choice.key]
-                latest = before[0] if before else self.trial(task, examiner, ground, choice, kind, step)
-                trials += [] if before else [latest]
-                gap = (gap + ground.gap(latest)) / 2
+            trials += self.from_best(task, examiner, trials, step)
             trials = self.with_others(task, examiner, trials, step)
             best = max(trials, key=lambda trial: (trial.others is not None, trial.all_round))
             shown = [
@@ -231,6 +223,29 @@ class Pursuit(Soft):
         found = examiner.examine(choice.with_labels(kind), self.num_trained(task))
         step()
         return Trial(ground, choice, kind, found.score, found.pool - 1 / task.num_classes)
+
+    def from_best(
+        self, task: GraphTask, examiner: Examiner, trials: Sequence[Trial], step: Step = lambda: None
+    ) -> list[Trial]:
+        """Trials of steps from the best one, until several in a row have not led to a better score."""
+        latest = max(trials, key=lambda trial: trial.score)  # the first of equals
+        gap, best, idle = latest.ground.gap(latest), latest.score, 0
+        kind = "own" if latest.kind == "own" else self.kinds(task)[0]
+        found: list[Trial] = []
+        for _ in range(self.num_steps(task)):
+            ground = latest.ground
+            choice = ground.next_to(latest.choice, gap)
+            # Graphs with their own classes teach what they taught before; learned labels differ from step to step.
+            before = [
+                one for one in (*trials, *found) if one.kind == kind == "own" and one.choice.key == choice.key
+            ]
+            latest = before[0] if before else self.trial(task, examiner, ground, choice, kind, step)
+            found += [] if before else [latest]
+            best, idle = (latest.score, 0) if latest.score > best else (best, idle + 1)
+            if idle == self.patience:
+                break
+            gap = (gap + ground.gap(latest)) / 2
+        return found
 
     def with_others(
         self, task: GraphTask, examiner: Examiner, trials: Sequence[Trial], step: Step = lambda: None
