@@ -125,13 +125,32 @@ def test_the_best_of_the_tried_is_the_result(monkeypatch: pytest.MonkeyPatch) ->
     made = replace(LARGE, steps=3).condense(TASK)
     assert len(seen) == 8 and same(made.graphs, seen[6])  # the first of equals
     assert made.info["trials"]["winner"] == 6
-    assert made.info["trials"]["used"] == {"starts": 6, "steps": 3, "trained": 2, "all_round": 1}
+    assert made.info["trials"]["used"] == {"starts": 6, "steps": 3, "trained": 2, "all_round": 0}
     tried = made.info["trials"]["labels, error, score, other networks"]
     assert [row[0] for row in tried] == ["learned", "teacher"] * 2 + ["own"] + ["learned"] * 3
     assert [row[2] for row in tried] == scores and all(row[3] is None for row in tried)
     seen = invent(monkeypatch, scores, {})
     before = replace(LARGE, steps=0).condense(TASK)
     assert len(seen) == 5 and same(before.graphs, seen[1])
+
+
+@pytest.mark.parametrize(
+    ("steps", "patience", "taken"),
+    [
+        ([0.9, 0.9, 0.8], 2, 2),  # as good is no better
+        ([0.8, 0.95, 0.94, 0.94, 0.99], 2, 4),  # a better one starts the count again
+        ([0.8, 0.95, 0.94, 0.94, 0.99], 3, 5),
+        ([0.8, 0.8, 0.8], 9, 3),
+    ],
+)
+def test_steps_end_when_several_in_a_row_were_no_better(
+    monkeypatch: pytest.MonkeyPatch, steps: list[float], patience: int, taken: int
+) -> None:
+    scores = [0.5, 0.9, 0.7, 0.6, 0.4, *steps]
+    seen = invent(monkeypatch, scores, {})
+    made = replace(LARGE, steps=len(steps), patience=patience).condense(TASK)
+    assert len(seen) == 5 + taken and made.info["trials"]["used"]["steps"] == taken
+    assert made.info["trials"]["winner"] == scores.index(max(scores[: 5 + taken]))
 
 
 def test_steps_from_graphs_with_their_own_classes_keep_these(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,6 +333,7 @@ def test_fewer_starts_and_networks_where_each_is_larger(graphs: int, starts: int
         "kernel_hidden",
         "pool",
         "rounds",
+        "patience",
         "starts",
         "all_round",
         "taught_steps",

@@ -29,7 +29,17 @@ from graphcondense.training import Recipe, Store, adam_scales, tangent_kernel
 LABELS = ("best", "learned", "teacher", "own")
 TRIED = ("learned", "teacher", "own")
 TEACHERS = ("best", "regression", "networks")
-_COUNTS = ("finalists", "scored", "kernels", "kernel_hidden", "pool", "rounds", "patience", "taught_networks", "taught_steps")
+_COUNTS = (
+    "finalists",
+    "scored",
+    "kernels",
+    "kernel_hidden",
+    "pool",
+    "rounds",
+    "patience",
+    "taught_networks",
+    "taught_steps",
+)
 Step = Callable[[], None]
 Word = Callable[[GraphStore], Tensor]
 _GRAPHS_STARTED, _FEWEST_STARTS, _MOST_STARTS = 128, 2, 32
@@ -174,14 +184,19 @@ class Pursuit(Soft):
             model = word if teacher == "networks" else None
             examiner = Examiner(task, self.network, self.recipe, pool, self.scored, self.seed, model)
             trials = [self.trial(task, examiner, *entrant, step) for entrant in entrants]
-            trials += self.from_best(task, examiner, trials, step)
-            trials = self.with_others(task, examiner, trials, step)
+            further = self.from_best(task, examiner, trials, step)
+            trials = self.with_others(task, examiner, [*trials, *further], step)
             best = max(trials, key=lambda trial: (trial.others is not None, trial.all_round))
             shown = [
                 [one.kind, round(one.choice.errors[-1], 6), round(one.score, 6), one.others and round(one.others, 6)]
                 for one in trials
             ]
-            used = {name: getattr(self, f"num_{name}")(task) for name in ("starts", "steps", "trained", "all_round")}
+            used = {
+                "starts": self.num_starts(task),
+                "steps": len(further),
+                "trained": self.num_trained(task),
+                "all_round": sum(one.others is not None for one in trials),
+            }
             told_of = {"winner": trials.index(best), "labels, error, score, other networks": shown, "used": used}
             return Made(best.graphs, best.choice.history, {"teacher": teacher, "trials": told_of})
 
@@ -236,9 +251,7 @@ class Pursuit(Soft):
             ground = latest.ground
             choice = ground.next_to(latest.choice, gap)
             # Graphs with their own classes teach what they taught before; learned labels differ from step to step.
-            before = [
-                one for one in (*trials, *found) if one.kind == kind == "own" and one.choice.key == choice.key
-            ]
+            before = [one for one in (*trials, *found) if one.kind == kind == "own" and one.choice.key == choice.key]
             latest = before[0] if before else self.trial(task, examiner, ground, choice, kind, step)
             found += [] if before else [latest]
             best, idle = (latest.score, 0) if latest.score > best else (best, idle + 1)
