@@ -13,6 +13,8 @@ Every run is kept in ``benchmarks/results/research/unseen.jsonl`` as soon as it 
 from __future__ import annotations
 
 import argparse
+import csv
+import gzip
 import json
 import time
 from collections.abc import Callable
@@ -110,13 +112,13 @@ def resplit(name: str, seed: int) -> GraphTask:
 
 def _by_scaffold(places: torch.Tensor, name: str, seed: int) -> list[torch.Tensor]:
     """A tenth, a tenth and the rest, no scaffold in two of them."""
-    import pandas as pd
     from rdkit import Chem, RDLogger
     from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 
     RDLogger.DisableLog("rdApp.*")
-    file = next((data_root() / "ogb" / name.replace("-", "_") / "mapping").glob("mol.csv*"))
-    texts = pd.read_csv(file)["smiles"]
+    file = next((data_root() / "ogb" / name.replace("-", "_") / "mapping").glob("mol.csv.gz"))
+    with gzip.open(file, "rt", encoding="utf-8", newline="") as rows:
+        texts = [row["smiles"] for row in csv.DictReader(rows)]
     groups: dict[str, list[int]] = {}
     for place in places.tolist():
         molecule = Chem.MolFromSmiles(texts[place])

@@ -32,7 +32,7 @@ def test_it_trains_as_the_judge_does_and_scores_on_training_and_validation_graph
     scores = torch.tensor([float(right.float().mean()), float(networks.val_scores.mean())])
     assert found.score == pytest.approx(float((parts * scores).sum() / parts.sum()))
     said = networks.outputs(TASK.train.subset(torch.arange(4, 9))).softmax(2).mean(0)
-    torch.testing.assert_close(found.pool.float(), said)
+    torch.testing.assert_close(found.pool().float(), said)
 
 
 def test_one_set_after_the_other_is_as_each_alone() -> None:
@@ -40,7 +40,7 @@ def test_one_set_after_the_other_is_as_each_alone() -> None:
     one.examine(other, 2)
     one.examine(other, 1, "gin")
     again, alone = one.examine(GRAPHS, 2), examiner().examine(GRAPHS, 2)
-    assert again.score == alone.score and torch.equal(again.pool, alone.pool)
+    assert again.score == alone.score and torch.equal(again.pool(), alone.pool())
 
 
 def test_so_many_graphs_score_at_most() -> None:

@@ -4,8 +4,9 @@ import torch
 from torch_geometric.data import Data
 
 import graphcondense as gc
+from graphcondense.methods.rates import feature_spread
 from graphcondense.presets import preset, preset_of
-from graphcondense.presets.from_data import feature_spread, size_share
+from graphcondense.presets.from_data import size_share
 from tests.made_up import toy_nodes, toy_task
 
 

@@ -137,11 +137,12 @@ class Condensation:
     Args:
         settings: the method.
         task: the dataset.
+        start: the graphs to start from, class after class; by default those that ``settings`` choose.
     """
 
-    def __init__(self, settings: DosCond, task: GraphTask) -> None:
+    def __init__(self, settings: DosCond, task: GraphTask, start: GraphStore | None = None) -> None:
         self.settings = settings
-        start = start_graphs(settings, task, settings.start(task))
+        start = start_graphs(settings, task, settings.start(task)) if start is None else start
         self.synthetic = SyntheticGraphs(
             start, task.num_classes, settings.num_nodes(task), settings.pad, settings.logit_strength
         )

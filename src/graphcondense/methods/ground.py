@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -12,6 +13,7 @@ from graphcondense.errors import GraphcondenseError
 from graphcondense.graphs import GraphStore
 from graphcondense.methods.regression import View, best_labels, exchange
 
+Key = tuple[frozenset[int], bool]
 _AS_WELL = 0.95  # of the judge's score: what other kinds of network should reach
 _LEAST = 0.01  # probability of a class in a learned label
 
@@ -25,17 +27,19 @@ class Choice:
         chosen: the graphs.
         labels: theirs, by kind: see :class:`Pursuit`.
         errors: of the regression from them with the teacher's labels, after each round of exchanges.
+        matched: whether ``chosen`` are what gradient matching made of the graphs that were chosen.
     """
 
     places: Tensor
     chosen: GraphStore
     labels: dict[str, Tensor]
     errors: list[float]
+    matched: bool = False
 
     @property
-    def key(self) -> frozenset[int]:
+    def key(self) -> Key:
         """The same for the same graphs in another order."""
-        return frozenset(self.places.tolist())
+        return frozenset(self.places.tolist()), self.matched
 
     @property
     def history(self) -> list[dict[str, float]]:
@@ -56,8 +60,7 @@ class Trial:
         choice: the graphs.
         kind: of their labels.
         score: of the judge's kind of network.
-        said: what those say on average of the graphs that are chosen from: probabilities minus an even share,
-            ``G x C``.
+        said: gives the probabilities that those say on average of the graphs that are chosen from, ``G x C``.
         others: lowest score of other kinds of network; ``None`` where none were trained.
     """
 
@@ -65,13 +68,18 @@ class Trial:
     choice: Choice
     kind: str
     score: float
-    said: Tensor
+    said: Callable[[], Tensor]
     others: float | None = None
 
     @property
     def graphs(self) -> GraphStore:
         """The graphs with their labels."""
         return self.choice.with_labels(self.kind)
+
+    @property
+    def name(self) -> str:
+        """Kind of labels, and whether the graphs were learned."""
+        return f"{self.kind}, matched" if self.choice.matched else self.kind
 
     @property
     def all_round(self) -> float:
@@ -126,7 +134,7 @@ class Ground:
         labels = trial.graphs.y
         soft = labels if labels.is_floating_point() else F.one_hot(labels, classes)
         expected = [view.said(trial.choice.places, soft.double() - 1 / classes) for view in self.views]
-        return torch.stack(expected).mean(0) - trial.said
+        return torch.stack(expected).mean(0) - (trial.said() - 1 / classes)
 
     def next_to(self, choice: Choice, gap: Tensor) -> Choice:
         """The choice that aims at the teacher's word plus ``gap``, so that networks come to say the teacher's word."""

@@ -16,7 +16,8 @@ from graphcondense.errors import InputError, check_at_least, check_choice, check
 from graphcondense.graphs import GraphStore
 from graphcondense.methods.base import Made
 from graphcondense.methods.callbacks import Callback, Callbacks
-from graphcondense.methods.ground import Choice, Ground, Trial
+from graphcondense.methods.ground import Choice, Ground, Key, Trial
+from graphcondense.methods.matched import match_from
 from graphcondense.methods.regression import View
 from graphcondense.methods.soft import Soft
 from graphcondense.methods.teachers import networks_are_as_good, train_teacher
@@ -42,10 +43,13 @@ _COUNTS = (
 )
 Step = Callable[[], None]
 Word = Callable[[GraphStore], Tensor]
-_GRAPHS_STARTED, _FEWEST_STARTS, _MOST_STARTS = 128, 2, 32
-_GRAPHS_TRAINED, _FEWEST_TRAINED, _MOST_TRAINED = 40, 2, 5
+_GRAPHS_STARTED, _FEWEST_STARTS, _MOST_STARTS = 128, 2, 16
+_GRAPHS_TRAINED, _FEWEST_TRAINED, _MOST_TRAINED, _MOST_TRAINED_ON_FEW = 40, 2, 4, 3
+_BETTER = 1e-3  # in a trial's score: less is not worth going on for
 _TINY = 12  # graphs: of so few, a trial takes longer than all else, and a handful of trials finds what there is
 _MANY = 500  # training graphs: with less all else is so quick that few steps may be taken
+_LARGE = 100  # nodes of a graph on average
+_IDLE = 2  # choices in a row from which nothing better was learned, after which no more is learned
 _SETS, _STEPS = 3, 60  # random choices, and steps of training on each, that show Adam's scales
 
 
@@ -64,8 +68,10 @@ class Pursuit(Soft):
 
     Kernel regression is not training, so the ends of several starts are tried: networks are trained on each as the
     judge does, and scored on training and validation graphs (see :class:`Examiner`). From the best, a few steps are
-    taken that set right what the networks said wrongly, and each is tried. On the best of all, networks of two other
-    kinds are trained, so that what is taken teaches them too. Test graphs are not looked at.
+    taken that set right what the networks said wrongly, and each is tried. Of up to 12 graphs, which real graphs can
+    hardly be right for, the best choices are where a short condensation by gradient matching starts from instead, and
+    what it learns is tried. On the best of all, networks of two other kinds are trained, so that what is taken teaches
+    them too. Test graphs are not looked at.
 
     Args:
         labels: ``"learned"``; ``"teacher"`` for the teacher's probabilities; ``"own"`` for the graphs' own classes;
@@ -77,18 +83,23 @@ class Pursuit(Soft):
         taught_steps: of their training, at most.
         recipe: how the networks of trials, and those that teach, are trained.
         finalists: ends that are tried, those with the least error; 1 (and one kind of labels, no steps) for no trials.
-        steps: taken from the best of them, each of which is tried; ``None`` for 8, but of up to 12
-            graphs for 4, and 1 where there are less than 500 training graphs.
-        patience: steps in a row without a better score, after which no more are taken.
+        steps: taken from the best of them, each of which is tried; ``None`` for 8, but 0 of up to 12 graphs.
+        patience: steps in a row without a score that is better by .001, after which no more are taken.
+        matched: choices, the best of those tried, whose features and 0/1 structure are learned from there by gradient
+            matching, and tried, until two are no better, at most; ``None`` for 0, but of up to 12 graphs for 3, and 1
+            where there are less than 500 training graphs. Graphs so large that it would take long are left as they are.
+        matched_steps: iterations of gradient matching; ``None`` for 300, but 1,000 where graphs have a hundred nodes or
+            more on average.
         all_round: choices, the best of those tried, that other kinds of network are trained on, at most; 1 for none,
             ``None`` for 2 of up to 12 graphs and 3 of more.
-        trained: networks that are trained in a trial; ``None`` for as many as make 40 graphs, but 2 to 5.
+        trained: networks that are trained in a trial; ``None`` for as many as make 40 graphs, but 2 to 4 (3 where there
+            are less than 500 training graphs: the scores differ more by these than by the networks).
         scored: training graphs that they are scored on, at most.
         kernels: untrained networks whose tangent kernels are averaged over.
         kernel_hidden: their width.
         pool: training graphs that are chosen from and that the error is of, at most; every class has its share.
         rounds: how often each graph may be exchanged.
-        starts: random choices to start from; ``None`` for as many as make 128 graphs, but 2 to 32.
+        starts: random choices to start from; ``None`` for as many as make 128 graphs, but 2 to 16.
         penalty: of the kernel regression, as a share of the kernel's diagonal.
         pull: how strongly learned labels are drawn towards the teacher's.
 
@@ -110,6 +121,8 @@ class Pursuit(Soft):
     finalists: int = 2
     steps: int | None = None
     patience: int = 3
+    matched: int | None = None
+    matched_steps: int | None = None
     all_round: int | None = None
     trained: int | None = None
     scored: int = 4000
@@ -129,9 +142,10 @@ class Pursuit(Soft):
             raise InputError(f"recipe={self.recipe!r} must be a Recipe, e.g. Recipe(epochs=100)")
         for argument in _COUNTS:
             check_count(argument, getattr(self, argument))
-        if self.steps is not None:
-            check_count("steps", self.steps, minimum=0)
-        for argument in ("starts", "trained", "all_round"):
+        for argument in ("steps", "matched"):
+            if getattr(self, argument) is not None:
+                check_count(argument, getattr(self, argument), minimum=0)
+        for argument in ("starts", "trained", "all_round", "matched_steps"):
             if getattr(self, argument) is not None:
                 check_count(argument, getattr(self, argument))
         for argument in ("penalty", "pull"):
@@ -151,7 +165,8 @@ class Pursuit(Soft):
         """Networks that are trained in a trial: what they learn from a few graphs differs more than from many."""
         if self.trained is not None:
             return self.trained
-        return min(_MOST_TRAINED, max(_FEWEST_TRAINED, _GRAPHS_TRAINED // sum(self.class_sizes(task))))
+        most = _MOST_TRAINED if len(task.train) >= _MANY else _MOST_TRAINED_ON_FEW
+        return min(most, max(_FEWEST_TRAINED, _GRAPHS_TRAINED // sum(self.class_sizes(task))))
 
     def is_tiny(self, task: GraphTask) -> bool:
         """Whether there are so few graphs that less is tried."""
@@ -161,7 +176,17 @@ class Pursuit(Soft):
         """Steps from the best end."""
         if self.steps is not None:
             return self.steps
-        return 8 if not self.is_tiny(task) else 4 if len(task.train) >= _MANY else 1
+        return 0 if self.is_tiny(task) else 8
+
+    def num_matched(self, task: GraphTask) -> int:
+        """Choices that graphs are learned from."""
+        if self.matched is not None:
+            return self.matched
+        return 0 if not self.is_tiny(task) else 3 if len(task.train) >= _MANY else 1
+
+    def num_matched_steps(self, task: GraphTask) -> int:
+        """Iterations of gradient matching: of large graphs fewer were worse, and DosCond takes long there as well."""
+        return self.matched_steps or (1000 if task.mean_nodes >= _LARGE else 300)
 
     def num_all_round(self, task: GraphTask) -> int:
         """Choices that other kinds of network are trained on."""
@@ -177,7 +202,7 @@ class Pursuit(Soft):
         with told(callbacks, self.most_told(task)) as step:
             teacher, word = self.taught(task)
             entrants = self.entrants(task, self.ground(task, word, step), step)
-            if len(entrants) == 1 and steps == 0:
+            if len(entrants) == 1 and steps == 0 and not self.matched:
                 _, choice, kind = entrants[0]
                 return Made(choice.with_labels(kind), choice.history, {"teacher": teacher, "trials": {}})
             pool = entrants[0][0].graphs
@@ -185,15 +210,17 @@ class Pursuit(Soft):
             examiner = Examiner(task, self.network, self.recipe, pool, self.scored, self.seed, model)
             trials = [self.trial(task, examiner, *entrant, step) for entrant in entrants]
             further = self.from_best(task, examiner, trials, step)
-            trials = self.with_others(task, examiner, [*trials, *further], step)
+            learned = self.learned(task, examiner, [*trials, *further], step)
+            trials = self.with_others(task, examiner, [*trials, *further, *learned], step)
             best = max(trials, key=lambda trial: (trial.others is not None, trial.all_round))
             shown = [
-                [one.kind, round(one.choice.errors[-1], 6), round(one.score, 6), one.others and round(one.others, 6)]
+                [one.name, round(one.choice.errors[-1], 6), round(one.score, 6), one.others and round(one.others, 6)]
                 for one in trials
             ]
             used = {
                 "starts": self.num_starts(task),
                 "steps": len(further),
+                "matched": len({one.choice.key for one in learned}),
                 "trained": self.num_trained(task),
                 "all_round": sum(one.others is not None for one in trials),
             }
@@ -205,7 +232,9 @@ class Pursuit(Soft):
         kinds, ends = self.kinds(task), self.num_starts(task)
         alone = int("own" in kinds and len(kinds) > 1)
         tried = min(self.finalists, ends) * (len(kinds) - alone) + alone + self.num_steps(task)
-        return self.kernels + ends * (1 + alone) + tried + min(self.num_all_round(task), tried)
+        matched = min(self.num_matched(task), tried)
+        most = tried + matched * (1 + len(self.tried_matched(kinds[0])))
+        return self.kernels + ends * (1 + alone) + most + min(self.num_all_round(task), most)
 
     def entrants(self, task: GraphTask, ground: Ground, step: Step = lambda: None) -> list[tuple[Ground, Choice, str]]:
         """What is tried first: the likeliest choices with soft labels of each kind, and the likeliest with own classes.
@@ -237,27 +266,65 @@ class Pursuit(Soft):
         """Networks trained on a choice as the judge does, and how they do."""
         found = examiner.examine(choice.with_labels(kind), self.num_trained(task))
         step()
-        return Trial(ground, choice, kind, found.score, found.pool - 1 / task.num_classes)
+        return Trial(ground, choice, kind, found.score, found.pool)
 
     def from_best(
         self, task: GraphTask, examiner: Examiner, trials: Sequence[Trial], step: Step = lambda: None
     ) -> list[Trial]:
-        """Trials of steps from the best one, until several in a row have not led to a better score."""
+        """Trials of steps from the best one, until several in a row have not led to a score that is better by .001."""
         latest = max(trials, key=lambda trial: trial.score)  # the first of equals
-        gap, best, idle = latest.ground.gap(latest), latest.score, 0
+        best, idle = latest.score, 0
         kind = "own" if latest.kind == "own" else self.kinds(task)[0]
         found: list[Trial] = []
+        gap: Tensor | None = None
         for _ in range(self.num_steps(task)):
             ground = latest.ground
+            gap = ground.gap(latest) if gap is None else (gap + ground.gap(latest)) / 2
             choice = ground.next_to(latest.choice, gap)
             # Graphs with their own classes teach what they taught before; learned labels differ from step to step.
             before = [one for one in (*trials, *found) if one.kind == kind == "own" and one.choice.key == choice.key]
             latest = before[0] if before else self.trial(task, examiner, ground, choice, kind, step)
             found += [] if before else [latest]
-            best, idle = (latest.score, 0) if latest.score > best else (best, idle + 1)
+            best, idle = (latest.score, 0) if latest.score >= best + _BETTER else (best, idle + 1)
             if idle == self.patience:
                 break
-            gap = (gap + ground.gap(latest)) / 2
+        return found
+
+    def tried_matched(self, kind: str) -> tuple[str, ...]:
+        """Kinds of labels that learned graphs are tried with, until one is better than all before.
+
+        They were learned as graphs of their classes, but the soft labels of the graphs that they come from may fit them
+        better.
+
+        Args:
+            kind: of the labels of those graphs.
+        """
+        return (kind,) if kind == "own" or self.labels != "best" else (kind, "own")
+
+    def learned(
+        self, task: GraphTask, examiner: Examiner, trials: Sequence[Trial], step: Step = lambda: None
+    ) -> list[Trial]:
+        """Trials of graphs that are learned from those of the best trials, until two in a row were no better."""
+        likely: dict[Key, Trial] = {}
+        for trial in sorted(trials, key=lambda trial: -trial.score):
+            likely.setdefault(trial.choice.key, trial)
+        found: list[Trial] = []
+        best, idle = max(trial.score for trial in trials), 0
+        for trial in list(likely.values())[: self.num_matched(task)]:
+            real, start = trial.ground.graphs, trial.choice.with_labels("own")
+            graphs = match_from(start, real, task, self.network, self.num_matched_steps(task), self.seed)
+            step()
+            if graphs is None:
+                break
+            choice = replace(trial.choice, chosen=graphs, matched=True)
+            idle += 1
+            for kind in self.tried_matched(trial.kind):
+                found.append(self.trial(task, examiner, trial.ground, choice, kind, step))
+                if found[-1].score > best:
+                    best, idle = found[-1].score, 0
+                    break
+            if idle == _IDLE:
+                break
         return found
 
     def with_others(
@@ -268,7 +335,7 @@ class Pursuit(Soft):
         Of several trials with the same graphs only the best one counts: labels change little. As other kinds only ever
         count against a choice, none are trained on those that could not come first any more.
         """
-        likely: dict[frozenset[int], int] = {}
+        likely: dict[Key, int] = {}
         for number in sorted(range(len(trials)), key=lambda number: -trials[number].score):
             likely.setdefault(trials[number].choice.key, number)
         found, most, half = list(trials), self.num_all_round(task), max(1, self.num_trained(task) // 2)
@@ -329,7 +396,7 @@ class Pursuit(Soft):
             step: called after each start.
         """
         source = generator(self.seed, "pursuit")
-        found: dict[frozenset[int], Choice] = {}
+        found: dict[Key, Choice] = {}
         for _ in range(self.num_starts(task)):
             choice = ground.choice(_draw(ground.graphs.y, self.class_sizes(task), source), self.rounds)
             found[choice.key] = choice

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -32,11 +33,11 @@ class Said:
 
     Args:
         score: mean over the networks, see :class:`Examiner`.
-        pool: class probabilities of the graphs that are chosen from, mean over the networks, ``G x C``.
+        pool: gives class probabilities of the graphs that are chosen from, mean over the networks, ``G x C``.
     """
 
     score: float
-    pool: Tensor
+    pool: Callable[[], Tensor]
 
 
 class Examiner:
@@ -71,7 +72,7 @@ class Examiner:
         order = torch.randperm(len(task.train), generator=generator(seed, "scored graphs"))
         self.scored = task.train.subset(order[:scored].sort().values)
         self._model = None if model is None else [model(graphs) for graphs in (self.scored, task.val)]
-        self._batches: dict[str, list[list[SparseBatch]]] = {}
+        self._batches: dict[tuple[str, str], list[SparseBatch]] = {}
 
     @property
     def other_kinds(self) -> Sequence[str]:
@@ -101,18 +102,20 @@ class Examiner:
         network = Network(config, task.num_features, task.num_outputs)
         seeds = range(_UNLIKE_A_JUDGE, _UNLIKE_A_JUDGE + networks)
         trained = train(network, graphs, task.val, seeds, self.recipe_for(graphs), task.metric)
-        if config.kind not in self._batches:
-            asked = (self.scored, self.pool, task.val)
-            self._batches[config.kind] = [prediction_batches(network, graphs) for graphs in asked]
-        of_scored, of_pool, of_val = (
-            predict(network, trained.weights, trained.statistics, batches) for batches in self._batches[config.kind]
-        )
+
+        def said_of(name: str, asked: GraphStore) -> Tensor:
+            known = self._batches.setdefault((config.kind, name), [])
+            known += [] if known else prediction_batches(network, asked)
+            return predict(network, trained.weights, trained.statistics, known)
+
+        of_scored = said_of("scored", self.scored)
         scores = [METRICS[task.metric](of_scored, self.scored.y).mean(), trained.val_scores.mean()]
         if self._model is not None:
             agree = AGREEMENTS[task.metric]
-            agreed = [agree(said, word).mean() for said, word in zip((of_scored, of_val), self._model, strict=True)]
+            both = (of_scored, said_of("validation", task.val))
+            agreed = [agree(said, word).mean() for said, word in zip(both, self._model, strict=True)]
             share = len(self.scored) / (len(self.scored) + _AS_GOOD_AS_LABELS)
             scores = [share * own + (1 - share) * other for own, other in zip(scores, agreed, strict=True)]
         parts = torch.tensor([len(self.scored), len(task.val)], dtype=torch.float64).sqrt()
         score = float(parts @ torch.stack(scores).double() / parts.sum())
-        return Said(score, probabilities(of_pool.double()).mean(0))
+        return Said(score, cache(lambda: probabilities(said_of("pool", self.pool).double()).mean(0)))

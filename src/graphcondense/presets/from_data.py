@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
 
+from graphcondense.methods.rates import rate_for
 from graphcondense.parts import class_sizes
 from graphcondense.tasks import GraphTask
 
 _DECIDES = 0.6
-_USUAL_SPREAD = (0.05, 10.0)
 
 
 def network_from(task: GraphTask) -> dict[str, Any]:
@@ -21,11 +20,10 @@ def network_from(task: GraphTask) -> dict[str, Any]:
 
 def condense_from(task: GraphTask, settings: dict[str, Any]) -> dict[str, Any]:
     """A rate for features in proportion to their spread, where that is far from one: Adam's step is the rate itself."""
-    spread = feature_spread(task)
-    low, high = _USUAL_SPREAD
-    if spread is None or low <= spread <= high or "feature_rate" not in settings:
+    if "feature_rate" not in settings:
         return {}
-    return {"feature_rate": float(f"{settings['feature_rate'] * spread:.1g}")}
+    rate = rate_for(task, settings["feature_rate"])
+    return {} if rate == settings["feature_rate"] else {"feature_rate": rate}
 
 
 def size_share(task: GraphTask) -> float:
@@ -45,19 +43,3 @@ def size_share(task: GraphTask) -> float:
     if graphs <= classes or whole <= 1e-12:
         return 0.0
     return max(0.0, 1 - (within / (graphs - classes)) / (whole / (graphs - 1)))
-
-
-def feature_spread(task: GraphTask) -> float | None:
-    """The largest standard deviation of a column over the training nodes; ``None`` where all are 0 or 1."""
-    x = task.train.x.double()
-    other = ((x != 0) & (x != 1)).sum()
-    moments = torch.cat([torch.tensor([len(x), float(other)], dtype=torch.double), x.sum(0), x.square().sum(0)])
-    if task.part is not None:
-        task.part.world.add(moments)
-    nodes, uncommon = moments[:2].tolist()
-    if uncommon == 0:
-        return None
-    means: Tensor
-    means, squares = moments[2:].view(2, -1) / nodes
-    spread = float((squares - means.square()).clamp(min=0).max().sqrt())
-    return spread or None
