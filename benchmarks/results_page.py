@@ -62,12 +62,23 @@ def joined(results: list[Result]) -> list[Result]:
         rows = one["data"]["rows"]
         known = {(row["method"], row["graphs_per_class"]) for row in rows}
         more = [row for row in other["data"]["rows"] if (row["method"], row["graphs_per_class"]) not in known]
-        also = other | {"rows": list(dict.fromkeys(row["method"] for row in more))}
-        plain[other["dataset"]] = one | {
-            "data": one["data"] | {"rows": [*rows, *more]},
-            "also": [*one.get("also", []), also],
-        }
+        also = other | {"rows": rows_in_words(more, known)}
+        data = one["data"] | {"rows": [*rows, *more]}
+        if "networks" in data:  # of the sizes that the plain file has not
+            sizes = {row["graphs_per_class"] for row in data["networks"]}
+            networks = [row for row in other["data"].get("networks", []) if row["graphs_per_class"] not in sizes]
+            data["networks"] = [*data["networks"], *networks]
+        plain[other["dataset"]] = one | {"data": data, "also": [*one.get("also", []), also]}
     return list(plain.values())
+
+
+def rows_in_words(rows: list[Row], known: set[tuple[str, int]]) -> list[str]:
+    """Methods of ``rows``; with their sizes where other sizes of a method are known."""
+    sizes: dict[str, list[str]] = {}
+    for row in rows:
+        sizes.setdefault(row["method"], []).append(str(row["graphs_per_class"]))
+    elsewhere = {method for method, _ in known}
+    return [f"{name} at {' and '.join(own)}" if name in elsewhere else name for name, own in sizes.items()]
 
 
 def beside_table1(result: Result, found: list[Result]) -> Result:

@@ -101,3 +101,22 @@ def test_trials_stand_beside_table_1_s_rows_of_the_same_dataset(folder: Path) ->
     assert part.count("| doscond | 10 | 58.02 ± 1.05 | 70.00 ± 1.00 | 2 x 10 |") == 1  # of NCI1 alone
     assert part.count("| pursuit | 10 |") == 2
     assert "| random |" not in part
+
+
+def test_sizes_that_a_plain_file_lacks_come_from_the_others_with_their_other_networks(folder: Path) -> None:
+    def of_size(size: int, mean: float) -> dict[str, Any]:
+        network = {"metric": "accuracy", "graphs_per_class": size, "mean": mean - 0.1, "std": 0.01, "runs": 10}
+        names = ("GIN", "GraphSAGE", "GCN, 512 units, rate 0.003")
+        networks = [network | {"network": name} for name in names]
+        return {"rows": [a_row("pursuit", mean, graphs_per_class=size)], "networks": networks}
+
+    older = {key: of_size(1, 0.5)[key] + of_size(10, 0.6)[key] for key in ("rows", "networks")}
+    result = json.loads((folder / "table1-NCI1.json").read_text()) | {"experiment": "beyond"}
+    (folder / "beyond-NCI1.json").write_text(json.dumps(result | {"data": of_size(1, 0.55)}))
+    (folder / "beyond-NCI1-before.json").write_text(json.dumps(result | {"data": older, "cuts": ["one of two"]}))
+    results_page.take_over(folder)
+    page = results_page.render(folder)
+    assert (
+        "| NCI1 | 1 | 55.00 ± 1.00 | 45.00 ± 1.00 |" in page and "| NCI1 | 10 | 60.00 ± 1.00 | 50.00 ± 1.00 |" in page
+    )
+    assert page.count("| pursuit | 1 |") == 1 and "- NCI1 (pursuit at 10): one of two." in page
