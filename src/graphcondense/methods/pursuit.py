@@ -29,6 +29,7 @@ from graphcondense.training import Recipe, Store, adam_scales, tangent_kernel
 
 LABELS = ("best", "learned", "teacher", "own")
 TRIED = ("learned", "teacher", "own")
+_MATCHED = ("learned", "own")
 TEACHERS = ("best", "regression", "networks")
 _COUNTS = (
     "finalists",
@@ -38,6 +39,7 @@ _COUNTS = (
     "pool",
     "rounds",
     "patience",
+    "all_round",
     "taught_networks",
     "taught_steps",
 )
@@ -90,8 +92,7 @@ class Pursuit(Soft):
             where there are less than 500 training graphs. Graphs so large that it would take long are left as they are.
         matched_steps: iterations of gradient matching; ``None`` for 300, but 1,000 where graphs have a hundred nodes or
             more on average.
-        all_round: choices, the best of those tried, that other kinds of network are trained on, at most; 1 for none,
-            ``None`` for 2 of up to 12 graphs and 3 of more.
+        all_round: choices, the best of those tried, that other kinds of network are trained on, at most; 1 for none.
         trained: networks that are trained in a trial; ``None`` for as many as make 40 graphs, but 2 to 4 (3 where there
             are less than 500 training graphs: the scores differ more by these than by the networks).
         scored: training graphs that they are scored on, at most.
@@ -123,7 +124,7 @@ class Pursuit(Soft):
     patience: int = 3
     matched: int | None = None
     matched_steps: int | None = None
-    all_round: int | None = None
+    all_round: int = 3
     trained: int | None = None
     scored: int = 4000
     kernels: int = 4
@@ -145,7 +146,7 @@ class Pursuit(Soft):
         for argument in ("steps", "matched"):
             if getattr(self, argument) is not None:
                 check_count(argument, getattr(self, argument), minimum=0)
-        for argument in ("starts", "trained", "all_round", "matched_steps"):
+        for argument in ("starts", "trained", "matched_steps"):
             if getattr(self, argument) is not None:
                 check_count(argument, getattr(self, argument))
         for argument in ("penalty", "pull"):
@@ -188,10 +189,6 @@ class Pursuit(Soft):
         """Iterations of gradient matching: of large graphs fewer were worse, and DosCond takes long there as well."""
         return self.matched_steps or (1000 if task.mean_nodes >= _LARGE else 300)
 
-    def num_all_round(self, task: GraphTask) -> int:
-        """Choices that other kinds of network are trained on."""
-        return self.all_round if self.all_round is not None else 2 if self.is_tiny(task) else 3
-
     def kinds(self, task: GraphTask) -> tuple[str, ...]:
         """Kinds of labels that are tried."""
         return (self.labels,) if self.labels != "best" else TRIED[::2] if self.is_tiny(task) else TRIED
@@ -233,8 +230,8 @@ class Pursuit(Soft):
         alone = int("own" in kinds and len(kinds) > 1)
         tried = min(self.finalists, ends) * (len(kinds) - alone) + alone + self.num_steps(task)
         matched = min(self.num_matched(task), tried)
-        most = tried + matched * (1 + len(self.tried_matched(kinds[0])))
-        return self.kernels + ends * (1 + alone) + most + min(self.num_all_round(task), most)
+        most = tried + matched * (1 + (len(_MATCHED) if self.labels == "best" else 1))
+        return self.kernels + ends * (1 + alone) + most + min(self.all_round, most)
 
     def entrants(self, task: GraphTask, ground: Ground, step: Step = lambda: None) -> list[tuple[Ground, Choice, str]]:
         """What is tried first: the likeliest choices with soft labels of each kind, and the likeliest with own classes.
@@ -290,26 +287,20 @@ class Pursuit(Soft):
                 break
         return found
 
-    def tried_matched(self, kind: str) -> tuple[str, ...]:
-        """Kinds of labels that learned graphs are tried with, until one is better than all before.
-
-        They were learned as graphs of their classes, but the soft labels of the graphs that they come from may fit them
-        better.
-
-        Args:
-            kind: of the labels of those graphs.
-        """
-        return (kind,) if kind == "own" or self.labels != "best" else (kind, "own")
-
     def learned(
         self, task: GraphTask, examiner: Examiner, trials: Sequence[Trial], step: Step = lambda: None
     ) -> list[Trial]:
-        """Trials of graphs that are learned from those of the best trials, until two in a row were no better."""
+        """Trials of graphs that are learned from those of the best trials, until two in a row were no better.
+
+        Graphs are learned as graphs of their classes, but the soft labels of those that they come from often fit them
+        better: these are tried first.
+        """
         likely: dict[Key, Trial] = {}
         for trial in sorted(trials, key=lambda trial: -trial.score):
             likely.setdefault(trial.choice.key, trial)
         found: list[Trial] = []
         best, idle = max(trial.score for trial in trials), 0
+        kinds = _MATCHED if self.labels == "best" else (self.labels,)
         for trial in list(likely.values())[: self.num_matched(task)]:
             real, start = trial.ground.graphs, trial.choice.with_labels("own")
             graphs = match_from(start, real, task, self.network, self.num_matched_steps(task), self.seed)
@@ -318,7 +309,7 @@ class Pursuit(Soft):
                 break
             choice = replace(trial.choice, chosen=graphs, matched=True)
             idle += 1
-            for kind in self.tried_matched(trial.kind):
+            for kind in kinds:
                 found.append(self.trial(task, examiner, trial.ground, choice, kind, step))
                 if found[-1].score > best:
                     best, idle = found[-1].score, 0
@@ -338,7 +329,7 @@ class Pursuit(Soft):
         likely: dict[Key, int] = {}
         for number in sorted(range(len(trials)), key=lambda number: -trials[number].score):
             likely.setdefault(trials[number].choice.key, number)
-        found, most, half = list(trials), self.num_all_round(task), max(1, self.num_trained(task) // 2)
+        found, most, half = list(trials), self.all_round, max(1, self.num_trained(task) // 2)
         first = -math.inf
         for number in list(likely.values())[: most if most > 1 else 0]:
             if found[number].score <= first:
