@@ -227,7 +227,7 @@ def test_of_few_graphs_less_is_tried() -> None:
 def test_of_many_training_graphs_more_is_tried() -> None:
     many = toy_task(graphs=700)
     unset = replace(METHOD, steps=None, matched=None, trained=None)
-    assert (unset.num_steps(many), unset.num_matched(many), unset.num_trained(many)) == (0, 3, 4)
+    assert (unset.num_steps(many), unset.num_matched(many), unset.num_trained(many)) == (0, 2, 4)
 
 
 def test_of_large_graphs_matching_takes_longer() -> None:
@@ -252,19 +252,19 @@ def test_of_few_graphs_some_are_learned_from_the_best_choices(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("after", "choices"),
     [
-        ([0.7, 0.7, 0.7, 0.7], 2),  # two choices were no better
-        ([0.7, 0.9, 0.7, 0.7, 0.7, 0.7], 3),
-        ([0.9, 0.7, 0.7, 0.7, 0.7], 3),  # the soft labels were better: the own classes are not tried
+        ([0.7, 0.7], 1),
+        ([0.7, 0.9, 0.7, 0.7], 2),
+        ([0.9, 0.7, 0.7], 2),  # the soft labels were better: the own classes are not tried
+        ([0.9, 0.95, 0.97], 3),
     ],
 )
-def test_learning_ends_when_two_choices_were_no_better(
+def test_learning_ends_with_a_choice_that_was_no_better(
     monkeypatch: pytest.MonkeyPatch, after: list[float], choices: int
 ) -> None:
     invent(monkeypatch, [0.6, 0.8, 0.75, *after], {})
     made = replace(METHOD, steps=0, matched=3, matched_steps=2, finalists=2).condense(TASK)
     tried = made.info["trials"][SHOWN]
-    names = 3 * ["learned, matched", "own, matched"]
-    assert [row[0] for row in tried[3:]] == (names[:1] + names[2:] if after[0] == 0.9 else names)[: len(after)]
+    assert tried[3][0] == "learned, matched"
     assert [row[2] for row in tried[3:]] == after and made.info["trials"]["used"]["matched"] == choices
 
 

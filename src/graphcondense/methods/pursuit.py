@@ -51,7 +51,6 @@ _BETTER = 1e-3  # in a trial's score: less is not worth going on for
 _TINY = 12  # graphs: of so few, a trial takes longer than all else, and a handful of trials finds what there is
 _MANY = 500  # training graphs: with less all else is so quick that few steps may be taken
 _LARGE = 100  # nodes of a graph on average
-_IDLE = 2  # choices in a row from which nothing better was learned, after which no more is learned
 _SETS, _STEPS = 3, 60  # random choices, and steps of training on each, that show Adam's scales
 
 
@@ -88,7 +87,7 @@ class Pursuit(Soft):
         steps: taken from the best of them, each of which is tried; ``None`` for 8, but 0 of up to 12 graphs.
         patience: steps in a row without a score that is better by .001, after which no more are taken.
         matched: choices, the best of those tried, whose features and 0/1 structure are learned from there by gradient
-            matching, and tried, until two are no better, at most; ``None`` for 0, but of up to 12 graphs for 3, and 1
+            matching, and tried, until one is no better, at most; ``None`` for 0, but of up to 12 graphs for 2, and 1
             where there are less than 500 training graphs. Graphs so large that it would take long are left as they are.
         matched_steps: iterations of gradient matching; ``None`` for 300, but 1,000 where graphs have a hundred nodes or
             more on average.
@@ -183,7 +182,7 @@ class Pursuit(Soft):
         """Choices that graphs are learned from."""
         if self.matched is not None:
             return self.matched
-        return 0 if not self.is_tiny(task) else 3 if len(task.train) >= _MANY else 1
+        return 0 if not self.is_tiny(task) else 2 if len(task.train) >= _MANY else 1
 
     def num_matched_steps(self, task: GraphTask) -> int:
         """Iterations of gradient matching: of large graphs fewer were worse, and DosCond takes long there as well."""
@@ -290,7 +289,7 @@ class Pursuit(Soft):
     def learned(
         self, task: GraphTask, examiner: Examiner, trials: Sequence[Trial], step: Step = lambda: None
     ) -> list[Trial]:
-        """Trials of graphs that are learned from those of the best trials, until two in a row were no better.
+        """Trials of graphs that are learned from those of the best trials, until one was no better.
 
         Graphs are learned as graphs of their classes, but the soft labels of those that they come from often fit them
         better: these are tried first.
@@ -299,7 +298,7 @@ class Pursuit(Soft):
         for trial in sorted(trials, key=lambda trial: -trial.score):
             likely.setdefault(trial.choice.key, trial)
         found: list[Trial] = []
-        best, idle = max(trial.score for trial in trials), 0
+        best = max(trial.score for trial in trials)
         kinds = _MATCHED if self.labels == "best" else (self.labels,)
         for trial in list(likely.values())[: self.num_matched(task)]:
             real, start = trial.ground.graphs, trial.choice.with_labels("own")
@@ -307,14 +306,13 @@ class Pursuit(Soft):
             step()
             if graphs is None:
                 break
-            choice = replace(trial.choice, chosen=graphs, matched=True)
-            idle += 1
+            choice, before = replace(trial.choice, chosen=graphs, matched=True), best
             for kind in kinds:
                 found.append(self.trial(task, examiner, trial.ground, choice, kind, step))
-                if found[-1].score > best:
-                    best, idle = found[-1].score, 0
+                if found[-1].score > before:
+                    best = found[-1].score
                     break
-            if idle == _IDLE:
+            if best == before:
                 break
         return found
 

@@ -20,7 +20,7 @@ from graphcondense.training import Recipe, predict, prediction_batches, probabil
 
 _UNLIKE_A_JUDGE = 10**6  # networks of trials start from other weights than those that users and the judge train
 _LOOKS = 20  # at the validation graphs that a trial has at least, where the judge has as many
-_SHARE = 0.5  # of the seconds of training that more looks may take
+_SHARE = 0.25  # of the seconds of training that more looks may take
 _LOOK = 1 / 3  # of what training on as many nodes costs: no backward pass
 _NODES_MORE = 500  # take about as long as all of a pass that does not depend on the number of nodes
 _AS_GOOD_AS_LABELS = 1000  # graphs whose classes tell as much as what a model says
@@ -83,7 +83,7 @@ class Examiner:
         """The judge's recipe, which looks at validation graphs as often as it pays.
 
         What the judge keeps depends on how often it looks, so a trial looks as often where that is cheap: looks take
-        half of the seconds of training at most. But twenty are always taken, or as many as the judge takes.
+        a quarter of the seconds of training at most. But twenty are always taken, or as many as the judge takes.
         """
         look, training = len(self.task.val.x) + _NODES_MORE, len(graphs.x) + _NODES_MORE
         affordable = math.ceil(_LOOK * look / (_SHARE * training))
