@@ -80,7 +80,7 @@ def test_without_trials_the_likeliest_choice_is_the_result(labels: str) -> None:
     method = replace(METHOD, labels=labels, finalists=1, steps=0)
     made = method.condense(TASK)
     assert same(made.graphs, choices(method)[0].with_labels(labels))
-    assert made.info["trials"] == {}
+    assert made.info["trials"] == {} and made.info["made_of"] == "real graphs"
     assert made.history[-1]["loss"] == pytest.approx(choices(method)[0].errors[-1])
 
 
@@ -127,7 +127,14 @@ def test_the_best_of_the_tried_is_the_result(monkeypatch: pytest.MonkeyPatch) ->
     made = replace(LARGE, steps=3).condense(TASK)
     assert len(seen) == 8 and same(made.graphs, seen[6])  # the first of equals
     assert made.info["trials"]["winner"] == 6
-    assert made.info["trials"]["used"] == {"starts": 6, "steps": 3, "matched": 0, "trained": 2, "all_round": 0}
+    assert made.info["trials"]["used"] == {
+        "starts": 6,
+        "steps": 3,
+        "matched": 0,
+        "matched_steps": 300,
+        "trained": 2,
+        "all_round": 0,
+    }
     tried = made.info["trials"]["labels, error, score, other networks"]
     assert [row[0] for row in tried] == ["learned", "teacher"] * 2 + ["own"] + ["learned"] * 3
     assert [row[2] for row in tried] == scores and all(row[3] is None for row in tried)
@@ -224,10 +231,17 @@ def test_of_few_graphs_less_is_tried() -> None:
     assert (own.kinds(TASK), own.num_steps(TASK), own.num_matched(TASK)) == (("own",), 1, 2)
 
 
-def test_of_many_training_graphs_more_is_tried() -> None:
+def test_of_many_training_graphs_more_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     many = toy_task(graphs=700)
     unset = replace(METHOD, steps=None, matched=None, trained=None)
     assert (unset.num_steps(many), unset.num_matched(many), unset.num_trained(many)) == (0, 2, 4)
+    unset, very_many = replace(unset, finalists=None), toy_task(graphs=2600)
+    assert [unset.num_finalists(task) for task in (TASK, many, very_many)] == [2, 2, 5]
+    assert replace(unset, graphs_per_class=7).num_finalists(very_many) == 2
+    ends = choices()[:1] * 9
+    monkeypatch.setattr(Pursuit, "choices", lambda *_: ends)
+    kinds = [kind for _, _, kind in unset.entrants(very_many, ground_of(METHOD))]
+    assert kinds == ["learned"] * 5 + ["own"] * 3
 
 
 def test_of_large_graphs_matching_takes_longer() -> None:
@@ -245,6 +259,7 @@ def test_of_few_graphs_some_are_learned_from_the_best_choices(monkeypatch: pytes
     made = replace(METHOD, steps=0, matched=1, finalists=2).condense(TASK)
     assert [row[0] for row in made.info["trials"][SHOWN]] == ["learned", "learned", "own", "learned, matched"]
     assert made.info["trials"]["winner"] == 3 and same(made.graphs, seen[3])
+    assert made.info["made_of"] == "graphs learned from real ones" and made.info["trials"][SHOWN][3][1] is None
     assert made.graphs.num_nodes.tolist() == seen[1].num_nodes.tolist() and torch.equal(made.graphs.y, seen[1].y)
     assert not torch.equal(made.graphs.x, seen[1].x)
 
@@ -353,7 +368,7 @@ class Told(gc.callbacks.Callback):
 def test_callbacks_are_told_of_kernels_starts_and_trials() -> None:
     told = Told()
     METHOD.condense(TASK, [told])
-    assert told.steps[0] == ("start", 2 + 4 * 2 + 3 + 1 + 2 + 1) and told.steps[-1] == "end"
+    assert told.steps[0] == ("start", 2 + 4 * 2 + 3 + 2 + 2 + 1) and told.steps[-1] == "end"
     assert told.steps[1:-1] == list(range(1, len(told.steps) - 1)) and len(told.steps) > 2 + 4 * 2 + 2
 
 

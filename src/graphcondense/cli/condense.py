@@ -231,6 +231,7 @@ def condense(
         ("bytes", f"{bytes_text(result['bytes'])} ({share:.1%} of the original)"),
         *([("snapped", f"{result['snapped']['file']}, {bytes_text(result['snapped']['bytes'])}")] if snap else []),
         *ratio_facts(condensed),
+        *([("made of", result["made_of"])] if "made_of" in result else []),
         *([("labels", "soft: probabilities of the classes")] if soft_labels(condensed) else []),
         ("time", seconds_text(result["seconds"])),
         ("next", f"graphcondense evaluate {shlex.quote(str(folder))}"),

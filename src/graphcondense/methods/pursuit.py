@@ -32,7 +32,6 @@ TRIED = ("learned", "teacher", "own")
 _MATCHED = ("learned", "own")
 TEACHERS = ("best", "regression", "networks")
 _COUNTS = (
-    "finalists",
     "scored",
     "kernels",
     "kernel_hidden",
@@ -43,13 +42,14 @@ _COUNTS = (
     "taught_networks",
     "taught_steps",
 )
+_REAL, _LEARNED = {"made_of": "real graphs"}, {"made_of": "graphs learned from real ones"}
 Step = Callable[[], None]
 Word = Callable[[GraphStore], Tensor]
 _GRAPHS_STARTED, _FEWEST_STARTS, _MOST_STARTS = 128, 2, 16
 _GRAPHS_TRAINED, _FEWEST_TRAINED, _MOST_TRAINED, _MOST_TRAINED_ON_FEW = 40, 2, 4, 3
 _BETTER = 1e-3  # in a trial's score: less is not worth going on for
 _TINY = 12  # graphs: of so few, a trial takes longer than all else, and a handful of trials finds what there is
-_MANY = 500  # training graphs: with less all else is so quick that few steps may be taken
+_MANY, _VERY_MANY = 500, 2000  # training graphs: with less all else is so quick that little may be tried
 _LARGE = 100  # nodes of a graph on average
 _SETS, _STEPS = 3, 60  # random choices, and steps of training on each, that show Adam's scales
 
@@ -84,6 +84,8 @@ class Pursuit(Soft):
         taught_steps: of their training, at most.
         recipe: how the networks of trials, and those that teach, are trained.
         finalists: ends that are tried, those with the least error; 1 (and one kind of labels, no steps) for no trials.
+            ``None`` for 2, but of up to 12 graphs for 5 where there are 2,000 training graphs or more: their scores
+            tell well what errors do not tell of so few.
         steps: taken from the best of them, each of which is tried; ``None`` for 8, but 0 of up to 12 graphs.
         patience: steps in a row without a score that is better by .001, after which no more are taken.
         matched: choices, the best of those tried, whose features and 0/1 structure are learned from there by gradient
@@ -118,7 +120,7 @@ class Pursuit(Soft):
     taught_networks: int = 2
     taught_steps: int = 500
     recipe: Recipe = Recipe()
-    finalists: int = 2
+    finalists: int | None = None
     steps: int | None = None
     patience: int = 3
     matched: int | None = None
@@ -145,7 +147,7 @@ class Pursuit(Soft):
         for argument in ("steps", "matched"):
             if getattr(self, argument) is not None:
                 check_count(argument, getattr(self, argument), minimum=0)
-        for argument in ("starts", "trained", "matched_steps"):
+        for argument in ("finalists", "starts", "trained", "matched_steps"):
             if getattr(self, argument) is not None:
                 check_count(argument, getattr(self, argument))
         for argument in ("penalty", "pull"):
@@ -171,6 +173,12 @@ class Pursuit(Soft):
     def is_tiny(self, task: GraphTask) -> bool:
         """Whether there are so few graphs that less is tried."""
         return sum(self.class_sizes(task)) <= _TINY
+
+    def num_finalists(self, task: GraphTask) -> int:
+        """Ends that are tried."""
+        if self.finalists is not None:
+            return self.finalists
+        return 5 if self.is_tiny(task) and len(task.train) >= _VERY_MANY else 2
 
     def num_steps(self, task: GraphTask) -> int:
         """Steps from the best end."""
@@ -200,7 +208,7 @@ class Pursuit(Soft):
             entrants = self.entrants(task, self.ground(task, word, step), step)
             if len(entrants) == 1 and steps == 0 and not self.matched:
                 _, choice, kind = entrants[0]
-                return Made(choice.with_labels(kind), choice.history, {"teacher": teacher, "trials": {}})
+                return Made(choice.with_labels(kind), choice.history, {"teacher": teacher, "trials": {}, **_REAL})
             pool = entrants[0][0].graphs
             model = word if teacher == "networks" else None
             examiner = Examiner(task, self.network, self.recipe, pool, self.scored, self.seed, model)
@@ -210,43 +218,50 @@ class Pursuit(Soft):
             trials = self.with_others(task, examiner, [*trials, *further, *learned], step)
             best = max(trials, key=lambda trial: (trial.others is not None, trial.all_round))
             shown = [
-                [one.name, round(one.choice.errors[-1], 6), round(one.score, 6), one.others and round(one.others, 6)]
+                [
+                    one.name,
+                    None if one.choice.matched else round(one.choice.errors[-1], 6),
+                    round(one.score, 6),
+                    one.others and round(one.others, 6),
+                ]
                 for one in trials
             ]
             used = {
                 "starts": self.num_starts(task),
                 "steps": len(further),
                 "matched": len({one.choice.key for one in learned}),
+                "matched_steps": self.num_matched_steps(task),
                 "trained": self.num_trained(task),
                 "all_round": sum(one.others is not None for one in trials),
             }
             told_of = {"winner": trials.index(best), "labels, error, score, other networks": shown, "used": used}
-            return Made(best.graphs, best.choice.history, {"teacher": teacher, "trials": told_of})
+            facts = {"teacher": teacher, "trials": told_of, **(_LEARNED if best.choice.matched else _REAL)}
+            return Made(best.graphs, best.choice.history, facts)
 
     def most_told(self, task: GraphTask) -> int:
         """Kernels, starts and trials at most: what progress is counted in."""
         kinds, ends = self.kinds(task), self.num_starts(task)
-        alone = int("own" in kinds and len(kinds) > 1)
-        tried = min(self.finalists, ends) * (len(kinds) - alone) + alone + self.num_steps(task)
+        alone, likely = int("own" in kinds and len(kinds) > 1), min(self.num_finalists(task), ends)
+        tried = likely * (len(kinds) - alone) + alone * (self.num_finalists(task) + 1) // 2 + self.num_steps(task)
         matched = min(self.num_matched(task), tried)
         most = tried + matched * (1 + (len(_MATCHED) if self.labels == "best" else 1))
         return self.kernels + ends * (1 + alone) + most + min(self.all_round, most)
 
     def entrants(self, task: GraphTask, ground: Ground, step: Step = lambda: None) -> list[tuple[Ground, Choice, str]]:
-        """What is tried first: the likeliest choices with soft labels of each kind, and the likeliest with own classes.
+        """What is tried first: the likeliest choices with soft labels of each kind, and half as many with own classes.
 
         Own classes teach more where soft labels are a weak signal, as with features so small that networks hardly move.
         """
         kinds = self.kinds(task)
         soft = [kind for kind in kinds if kind != "own"]
-        found = []
+        found, most = [], self.num_finalists(task)
         if soft:
-            likely = self.choices(task, ground, step)[: self.finalists]
+            likely = self.choices(task, ground, step)[:most]
             found = [(ground, choice, kind) for choice in likely for kind in soft]
         if "own" in kinds:
             hard = ground.hard()
             found += [
-                (hard, choice, "own") for choice in self.choices(task, hard, step)[: 1 if soft else self.finalists]
+                (hard, choice, "own") for choice in self.choices(task, hard, step)[: (most + 1) // 2 if soft else most]
             ]
         return found
 

@@ -100,7 +100,8 @@ class Preset:
         for key in given:
             if key not in known:
                 others = [other for other, its in self.methods.items() if key in {one.name for one in fields(its)}]
-                hint = f": {', '.join(others)} have it" if others else suggestion(key, sorted(known))
+                owners = f": {', '.join(others)} {'has' if len(others) == 1 else 'have'} it"
+                hint = owners if others else suggestion(key, sorted(known))
                 raise InputError(f"method {name!r} has no setting {key!r}{hint}")
         values = {key: value for key, value in self.condense.items() if key in known}
         own = ("network", "recipe", "dropout")

@@ -22,6 +22,7 @@ from graphcondense.tasks import GraphTask, NodeTask
 from graphcondense.training import FolderStore, Store
 
 _FINISHED = b"finished"
+_TOLD = ("early_stop", "kept_iteration", "made_of")  # of what a result says of itself, where it does
 Condensed = CondensedDataset | CondensedGraph
 
 
@@ -169,7 +170,9 @@ def write_run(
         "seed": condensed.info["settings"]["seed"],
         "seconds": seconds,
         "iterations": condensed.info["iterations"],
-        **{name: condensed.info[name] for name in ("early_stop", "kept_iteration") if name in condensed.info},
+        **{
+            name: condensed.info[name] for name in ("early_stop", "kept_iteration", "made_of") if name in condensed.info
+        },
         **summary(condensed),
         "original_bytes": condensed.info["original_bytes"],
         "settings": condensed.info["settings"],

@@ -88,7 +88,7 @@ def run_page(
         if not run.result:  # a file of its own, perhaps of graphs in Python
             how = "gc.evaluate(condensed, task, model=...) in Python"
         left_out.append(f"Other networks: {how}.")
-    history = history_figures(run.history)
+    history = history_figures(run.history, exchanges="trials" in run.condensed.info)
     if not run.history:
         left_out.append("Loss, terms, temperature and density: no history.jsonl beside the condensed file.")
     elif not any(name in record for record in run.history for name in _SCORE_NAMES):
@@ -169,7 +169,7 @@ def _lead(condensed: CondensedDataset | CondensedGraph) -> str:
         made = f"One graph of {facts['nodes']} nodes stands for one of {info.get('original_nodes', 0):,}"
     else:
         made = f"{facts['graphs']} small graphs stand for {info.get('train_graphs', 0):,} training graphs"
-    learned = info.get("iterations") and "trials" not in info
+    learned = (info.get("iterations") and "trials" not in info) or "learned" in info.get("made_of", "")
     how = f"{'learned' if learned else 'chosen'} by {info.get('method', '?')}"
     return f"{made}, {how} with the preset {info.get('preset', '?')}."
 
@@ -306,11 +306,12 @@ def _findings(
     return [*distributions(condensed, task), plane(seen, classes, kind), taken_for(seen, classes, kind)]
 
 
-def history_figures(history: Sequence[dict[str, float]]) -> list[Figure]:
-    """Curves over the iterations, of what was reported."""
+def history_figures(history: Sequence[dict[str, float]], exchanges: bool = False) -> list[Figure]:
+    """Curves over the iterations, of what was reported; ``exchanges``: these are rounds of exchanges of real graphs."""
     figures = []
+    loss, steps = ("Error of the choice", "rounds of exchanges") if exchanges else ("Matching loss", "iterations")
     plans: list[tuple[str, tuple[tuple[str, str], ...], str, bool]] = [
-        ("Matching loss", (("loss", "loss"),), "loss", True),
+        (loss, (("loss", "loss"),), "loss", True),
         ("The two terms of the bound", (("first_term", "first"), ("second_term", "second")), "value", True),
         ("Temperature", (("temperature", "temperature"),), "temperature", False),
         ("Density", (("density", "density"),), "edges over pairs of nodes", False),
@@ -329,8 +330,8 @@ def history_figures(history: Sequence[dict[str, float]]) -> list[Figure]:
                 curves.append(Curve(shown, [x for x, _ in kept], [y for _, y in kept]))
         if curves:
             ends = "; ".join(f"{curve.name} from {curve.y[0]:.3g} to {curve.y[-1]:.3g}" for curve in curves)
-            text = f"{title} over {int(curves[0].x[-1]):,} iterations: {ends}."
-            figures.append(lines(title, curves, "iteration", y_name, text, log_y=log))
+            text = f"{title} over {int(curves[0].x[-1]):,} {steps}: {ends}."
+            figures.append(lines(title, curves, "round" if exchanges else "iteration", y_name, text, log_y=log))
     return figures
 
 
