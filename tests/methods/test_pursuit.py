@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch_geometric.data import Data
 
 import graphcondense as gc
 from graphcondense.errors import GraphcondenseError, InputError
 from graphcondense.graphs import GraphStore
 from graphcondense.methods import Pursuit, RandomSoft
+from graphcondense.methods.effort import Effort
 from graphcondense.methods.ground import Choice, Ground, Trial
 from graphcondense.methods.teachers import train_teacher
 from graphcondense.methods.trials import Examiner, Said
@@ -220,34 +220,22 @@ def test_other_networks_count_where_they_fall_short() -> None:
     assert replace(trial, others=0.375).all_round == pytest.approx(0.45)
 
 
-def test_of_few_graphs_less_is_tried() -> None:
-    unset = {"steps": None, "matched": None, "trained": None}
-    tiny, large = replace(METHOD, **unset), replace(LARGE, **unset)
-    assert tiny.kinds(TASK) == ("learned", "own") and large.kinds(TASK) == ("learned", "teacher", "own")
-    assert (tiny.num_steps(TASK), large.num_steps(TASK)) == (0, 8)
-    assert (tiny.num_matched(TASK), large.num_matched(TASK)) == (1, 0)
-    assert tiny.num_trained(TASK) == 3
-    own = replace(METHOD, labels="own", steps=1, matched=2)
-    assert (own.kinds(TASK), own.num_steps(TASK), own.num_matched(TASK)) == (("own",), 1, 2)
+def test_of_few_graphs_fewer_kinds_of_labels_are_tried() -> None:
+    assert METHOD.kinds(TASK) == ("learned", "own") and LARGE.kinds(TASK) == ("learned", "teacher", "own")
+    assert replace(LARGE, labels="own").kinds(TASK) == ("own",)
 
 
-def test_of_many_training_graphs_more_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    many = toy_task(graphs=700)
-    unset = replace(METHOD, steps=None, matched=None, trained=None)
-    assert (unset.num_steps(many), unset.num_matched(many), unset.num_trained(many)) == (0, 2, 4)
-    unset, very_many = replace(unset, finalists=None), toy_task(graphs=2600)
-    assert [unset.num_finalists(task) for task in (TASK, many, very_many)] == [2, 2, 5]
-    assert replace(unset, graphs_per_class=7).num_finalists(very_many) == 2
+def test_half_as_many_ends_are_tried_with_own_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     ends = choices()[:1] * 9
     monkeypatch.setattr(Pursuit, "choices", lambda *_: ends)
-    kinds = [kind for _, _, kind in unset.entrants(very_many, ground_of(METHOD))]
+    kinds = [kind for _, _, kind in replace(METHOD, finalists=5).entrants(TASK, ground_of(METHOD))]
     assert kinds == ["learned"] * 5 + ["own"] * 3
 
 
-def test_of_large_graphs_matching_takes_longer() -> None:
-    large = [Data(x=one.x[:1].expand(200, -1), edge_index=one.edge_index, y=one.y) for one in TASK.graphs]
-    assert METHOD.num_matched_steps(gc.graph_task(large)) == 1000 and METHOD.num_matched_steps(TASK) == 300
-    assert replace(METHOD, matched_steps=7).num_matched_steps(TASK) == 7
+def test_what_is_given_is_tried_and_the_rest_follows_from_the_data() -> None:
+    unset = {"finalists": None, "starts": None, "steps": None, "matched": None, "trained": None}
+    assert METHOD.effort(TASK) == Effort(finalists=3, starts=4, steps=2, matched=0, matched_steps=300, trained=2)
+    assert replace(METHOD, **unset).effort(TASK) == Effort.of(TASK, 4, dict.fromkeys(Effort.names()))
 
 
 SHOWN = "labels, error, score, other networks"
@@ -400,17 +388,6 @@ def test_a_small_pool_has_its_share_of_every_class_and_enough_to_choose() -> Non
 def test_classes_may_be_unequal() -> None:
     made = replace(METHOD, in_proportion=True, graphs_per_class=3).condense(TASK)
     assert made.graphs.num_graphs == 6
-
-
-@pytest.mark.parametrize(("graphs", "starts", "trained"), [(1, 16, 3), (6, 10, 3), (10, 6, 2), (50, 2, 2)])
-def test_fewer_starts_and_networks_where_each_is_larger(graphs: int, starts: int, trained: int) -> None:
-    class Sized(Pursuit):
-        def class_sizes(self, task: object) -> list[int]:
-            return [self.graphs_per_class] * 2
-
-    assert Sized(graphs_per_class=graphs).num_starts(TASK) == starts
-    assert Sized(graphs_per_class=graphs).num_trained(TASK) == trained
-    assert METHOD.num_starts(TASK) == 4 and METHOD.num_trained(TASK) == 2
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from graphcondense.errors import InputError, check_at_least, check_choice, check
 from graphcondense.graphs import GraphStore
 from graphcondense.methods.base import Made
 from graphcondense.methods.callbacks import Callback, Callbacks
+from graphcondense.methods.effort import Effort, is_tiny
 from graphcondense.methods.ground import Choice, Ground, Key, Trial
 from graphcondense.methods.matched import match_from
 from graphcondense.methods.regression import View
@@ -45,12 +46,7 @@ _COUNTS = (
 _REAL, _LEARNED = {"made_of": "real graphs"}, {"made_of": "graphs learned from real ones"}
 Step = Callable[[], None]
 Word = Callable[[GraphStore], Tensor]
-_GRAPHS_STARTED, _FEWEST_STARTS, _MOST_STARTS = 128, 2, 16
-_GRAPHS_TRAINED, _FEWEST_TRAINED, _MOST_TRAINED, _MOST_TRAINED_ON_FEW = 40, 2, 4, 3
 _BETTER = 1e-3  # in a trial's score: less is not worth going on for
-_TINY = 12  # graphs: of so few, a trial takes longer than all else, and a handful of trials finds what there is
-_MANY, _VERY_MANY = 500, 2000  # training graphs: with less all else is so quick that little may be tried
-_LARGE = 100  # nodes of a graph on average
 _SETS, _STEPS = 3, 60  # random choices, and steps of training on each, that show Adam's scales
 
 
@@ -157,56 +153,23 @@ class Pursuit(Soft):
         """There must be as many graphs as asked for."""
         self.class_sizes(task)
 
-    def num_starts(self, task: GraphTask) -> int:
-        """Random choices to start from."""
-        if self.starts is not None:
-            return self.starts
-        return min(_MOST_STARTS, max(_FEWEST_STARTS, _GRAPHS_STARTED // sum(self.class_sizes(task))))
-
-    def num_trained(self, task: GraphTask) -> int:
-        """Networks that are trained in a trial: what they learn from a few graphs differs more than from many."""
-        if self.trained is not None:
-            return self.trained
-        most = _MOST_TRAINED if len(task.train) >= _MANY else _MOST_TRAINED_ON_FEW
-        return min(most, max(_FEWEST_TRAINED, _GRAPHS_TRAINED // sum(self.class_sizes(task))))
-
-    def is_tiny(self, task: GraphTask) -> bool:
-        """Whether there are so few graphs that less is tried."""
-        return sum(self.class_sizes(task)) <= _TINY
-
-    def num_finalists(self, task: GraphTask) -> int:
-        """Ends that are tried."""
-        if self.finalists is not None:
-            return self.finalists
-        return 5 if self.is_tiny(task) and len(task.train) >= _VERY_MANY else 2
-
-    def num_steps(self, task: GraphTask) -> int:
-        """Steps from the best end."""
-        if self.steps is not None:
-            return self.steps
-        return 0 if self.is_tiny(task) else 8
-
-    def num_matched(self, task: GraphTask) -> int:
-        """Choices that graphs are learned from."""
-        if self.matched is not None:
-            return self.matched
-        return 0 if not self.is_tiny(task) else 2 if len(task.train) >= _MANY else 1
-
-    def num_matched_steps(self, task: GraphTask) -> int:
-        """Iterations of gradient matching: of large graphs fewer were worse, and DosCond takes long there as well."""
-        return self.matched_steps or (1000 if task.mean_nodes >= _LARGE else 300)
+    def effort(self, task: GraphTask) -> Effort:
+        """How much is tried: what was given, and for the rest what fits ``task``."""
+        given = {name: getattr(self, name) for name in Effort.names()}
+        return Effort.of(task, sum(self.class_sizes(task)), given)
 
     def kinds(self, task: GraphTask) -> tuple[str, ...]:
         """Kinds of labels that are tried."""
-        return (self.labels,) if self.labels != "best" else TRIED[::2] if self.is_tiny(task) else TRIED
+        tiny = is_tiny(sum(self.class_sizes(task)))
+        return (self.labels,) if self.labels != "best" else TRIED[::2] if tiny else TRIED
 
     def _condense(self, task: GraphTask, callbacks: Sequence[Callback], store: Store) -> Made:
         """The choice that taught best; ``info["trials"]`` has the scores of all that were tried."""
-        steps = self.num_steps(task)
+        effort = self.effort(task)
         with told(callbacks, self.most_told(task)) as step:
             teacher, word = self.taught(task)
             entrants = self.entrants(task, self.ground(task, word, step), step)
-            if len(entrants) == 1 and steps == 0 and not self.matched:
+            if len(entrants) == 1 and effort.steps == 0 and not self.matched:
                 _, choice, kind = entrants[0]
                 return Made(choice.with_labels(kind), choice.history, {"teacher": teacher, "trials": {}, **_REAL})
             pool = entrants[0][0].graphs
@@ -227,11 +190,11 @@ class Pursuit(Soft):
                 for one in trials
             ]
             used = {
-                "starts": self.num_starts(task),
+                "starts": effort.starts,
                 "steps": len(further),
                 "matched": len({one.choice.key for one in learned}),
-                "matched_steps": self.num_matched_steps(task),
-                "trained": self.num_trained(task),
+                "matched_steps": effort.matched_steps,
+                "trained": effort.trained,
                 "all_round": sum(one.others is not None for one in trials),
             }
             told_of = {"winner": trials.index(best), "labels, error, score, other networks": shown, "used": used}
@@ -240,12 +203,12 @@ class Pursuit(Soft):
 
     def most_told(self, task: GraphTask) -> int:
         """Kernels, starts and trials at most: what progress is counted in."""
-        kinds, ends = self.kinds(task), self.num_starts(task)
-        alone, likely = int("own" in kinds and len(kinds) > 1), min(self.num_finalists(task), ends)
-        tried = likely * (len(kinds) - alone) + alone * (self.num_finalists(task) + 1) // 2 + self.num_steps(task)
-        matched = min(self.num_matched(task), tried)
+        kinds, effort = self.kinds(task), self.effort(task)
+        alone, likely = int("own" in kinds and len(kinds) > 1), min(effort.finalists, effort.starts)
+        tried = likely * (len(kinds) - alone) + alone * (effort.finalists + 1) // 2 + effort.steps
+        matched = min(effort.matched, tried)
         most = tried + matched * (1 + (len(_MATCHED) if self.labels == "best" else 1))
-        return self.kernels + ends * (1 + alone) + most + min(self.all_round, most)
+        return self.kernels + effort.starts * (1 + alone) + most + min(self.all_round, most)
 
     def entrants(self, task: GraphTask, ground: Ground, step: Step = lambda: None) -> list[tuple[Ground, Choice, str]]:
         """What is tried first: the likeliest choices with soft labels of each kind, and half as many with own classes.
@@ -254,7 +217,7 @@ class Pursuit(Soft):
         """
         kinds = self.kinds(task)
         soft = [kind for kind in kinds if kind != "own"]
-        found, most = [], self.num_finalists(task)
+        found, most = [], self.effort(task).finalists
         if soft:
             likely = self.choices(task, ground, step)[:most]
             found = [(ground, choice, kind) for choice in likely for kind in soft]
@@ -275,7 +238,7 @@ class Pursuit(Soft):
         step: Step = lambda: None,
     ) -> Trial:
         """Networks trained on a choice as the judge does, and how they do."""
-        found = examiner.examine(choice.with_labels(kind), self.num_trained(task))
+        found = examiner.examine(choice.with_labels(kind), self.effort(task).trained)
         step()
         return Trial(ground, choice, kind, found.score, found.pool)
 
@@ -288,7 +251,7 @@ class Pursuit(Soft):
         kind = "own" if latest.kind == "own" else self.kinds(task)[0]
         found: list[Trial] = []
         gap: Tensor | None = None
-        for _ in range(self.num_steps(task)):
+        for _ in range(self.effort(task).steps):
             ground = latest.ground
             gap = ground.gap(latest) if gap is None else (gap + ground.gap(latest)) / 2
             choice = ground.next_to(latest.choice, gap)
@@ -315,9 +278,9 @@ class Pursuit(Soft):
         found: list[Trial] = []
         best = max(trial.score for trial in trials)
         kinds = _MATCHED if self.labels == "best" else (self.labels,)
-        for trial in list(likely.values())[: self.num_matched(task)]:
+        for trial in list(likely.values())[: self.effort(task).matched]:
             real, start = trial.ground.graphs, trial.choice.with_labels("own")
-            graphs = match_from(start, real, task, self.network, self.num_matched_steps(task), self.seed)
+            graphs = match_from(start, real, task, self.network, self.effort(task).matched_steps, self.seed)
             step()
             if graphs is None:
                 break
@@ -342,7 +305,7 @@ class Pursuit(Soft):
         likely: dict[Key, int] = {}
         for number in sorted(range(len(trials)), key=lambda number: -trials[number].score):
             likely.setdefault(trials[number].choice.key, number)
-        found, most, half = list(trials), self.all_round, max(1, self.num_trained(task) // 2)
+        found, most, half = list(trials), self.all_round, max(1, self.effort(task).trained // 2)
         first = -math.inf
         for number in list(likely.values())[: most if most > 1 else 0]:
             if found[number].score <= first:
@@ -401,7 +364,7 @@ class Pursuit(Soft):
         """
         source = generator(self.seed, "pursuit")
         found: dict[Key, Choice] = {}
-        for _ in range(self.num_starts(task)):
+        for _ in range(self.effort(task).starts):
             choice = ground.choice(_draw(ground.graphs.y, self.class_sizes(task), source), self.rounds)
             found[choice.key] = choice
             step()
