@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -77,14 +77,29 @@ class Trial:
         return self.choice.with_labels(self.kind)
 
     @property
-    def name(self) -> str:
-        """Kind of labels, and whether the graphs were learned."""
-        return f"{self.kind}, matched" if self.choice.matched else self.kind
+    def row(self) -> list[str | float | None]:
+        """What the file says of it: labels, error, score, that of other networks; learned graphs have no error."""
+        matched, others = self.choice.matched, self.others
+        error = None if matched else round(self.choice.errors[-1], 6)
+        return [
+            f"{self.kind}, matched" if matched else self.kind,
+            error,
+            round(self.score, 6),
+            others and round(others, 6),
+        ]
 
     @property
     def all_round(self) -> float:
         """The score, less half of what other kinds of network fall short of 95% of it."""
         return self.score if self.others is None else self.score - max(0.0, _AS_WELL * self.score - self.others) / 2
+
+
+def likeliest(trials: Sequence[Trial]) -> list[int]:
+    """Places of the trials, the best score first; of several with the same graphs the best one counts."""
+    found: dict[Key, int] = {}
+    for place in sorted(range(len(trials)), key=lambda place: -trials[place].score):
+        found.setdefault(trials[place].choice.key, place)
+    return list(found.values())
 
 
 class Ground:

@@ -17,7 +17,7 @@ from graphcondense.graphs import GraphStore
 from graphcondense.methods.base import Made
 from graphcondense.methods.callbacks import Callback, Callbacks
 from graphcondense.methods.effort import Effort, is_tiny
-from graphcondense.methods.ground import Choice, Ground, Key, Trial
+from graphcondense.methods.ground import Choice, Ground, Key, Trial, likeliest
 from graphcondense.methods.matched import match_from
 from graphcondense.methods.regression import View
 from graphcondense.methods.soft import Soft
@@ -180,15 +180,7 @@ class Pursuit(Soft):
             learned = self.learned(task, examiner, [*trials, *further], step)
             trials = self.with_others(task, examiner, [*trials, *further, *learned], step)
             best = max(trials, key=lambda trial: (trial.others is not None, trial.all_round))
-            shown = [
-                [
-                    one.name,
-                    None if one.choice.matched else round(one.choice.errors[-1], 6),
-                    round(one.score, 6),
-                    one.others and round(one.others, 6),
-                ]
-                for one in trials
-            ]
+            shown = [one.row for one in trials]
             used = {
                 "starts": effort.starts,
                 "steps": len(further),
@@ -272,13 +264,10 @@ class Pursuit(Soft):
         Graphs are learned as graphs of their classes, but the soft labels of those that they come from often fit them
         better: these are tried first.
         """
-        likely: dict[Key, Trial] = {}
-        for trial in sorted(trials, key=lambda trial: -trial.score):
-            likely.setdefault(trial.choice.key, trial)
         found: list[Trial] = []
         best = max(trial.score for trial in trials)
         kinds = _MATCHED if self.labels == "best" else (self.labels,)
-        for trial in list(likely.values())[: self.effort(task).matched]:
+        for trial in (trials[number] for number in likeliest(trials)[: self.effort(task).matched]):
             real, start = trial.ground.graphs, trial.choice.with_labels("own")
             graphs = match_from(start, real, task, self.network, self.effort(task).matched_steps, self.seed)
             step()
@@ -302,12 +291,9 @@ class Pursuit(Soft):
         Of several trials with the same graphs only the best one counts: labels change little. As other kinds only ever
         count against a choice, none are trained on those that could not come first any more.
         """
-        likely: dict[Key, int] = {}
-        for number in sorted(range(len(trials)), key=lambda number: -trials[number].score):
-            likely.setdefault(trials[number].choice.key, number)
         found, most, half = list(trials), self.all_round, max(1, self.effort(task).trained // 2)
         first = -math.inf
-        for number in list(likely.values())[: most if most > 1 else 0]:
+        for number in likeliest(trials)[: most if most > 1 else 0]:
             if found[number].score <= first:
                 break
             scores = [examiner.examine(found[number].graphs, half, kind).score for kind in examiner.other_kinds]

@@ -104,9 +104,10 @@ class Examiner:
         trained = train(network, graphs, task.val, seeds, self.recipe_for(graphs), task.metric)
 
         def said_of(name: str, asked: GraphStore) -> Tensor:
-            known = self._batches.setdefault((config.kind, name), [])
-            known += [] if known else prediction_batches(network, asked)
-            return predict(network, trained.weights, trained.statistics, known)
+            key = (config.kind, name)
+            if key not in self._batches:
+                self._batches[key] = prediction_batches(network, asked)
+            return predict(network, trained.weights, trained.statistics, self._batches[key])
 
         of_scored = said_of("scored", self.scored)
         scores = [METRICS[task.metric](of_scored, self.scored.y).mean(), trained.val_scores.mean()]

@@ -170,9 +170,7 @@ def write_run(
         "seed": condensed.info["settings"]["seed"],
         "seconds": seconds,
         "iterations": condensed.info["iterations"],
-        **{
-            name: condensed.info[name] for name in ("early_stop", "kept_iteration", "made_of") if name in condensed.info
-        },
+        **{name: condensed.info[name] for name in _TOLD if name in condensed.info},
         **summary(condensed),
         "original_bytes": condensed.info["original_bytes"],
         "settings": condensed.info["settings"],
